@@ -77,6 +77,57 @@ async fn memories_are_written_and_corrected_by_pages() {
     );
 }
 
+/// Returns a list as the pages of seven memories of which it consists.
+async fn walk_pages(process: &OrgClient, list: &Value) -> Vec<Value> {
+    let mut walked = Vec::new();
+    for page in 1.. {
+        let mut body = list.clone();
+        (body["page"], body["limit"]) = (json!(page), json!(7));
+        let answer = process.post("/v4/memories/list", body).await.body;
+        let entries = answer["memoryEntries"].as_array().expect("a list").clone();
+        if entries.is_empty() {
+            assert_eq!(answer["pagination"]["totalItems"], walked.len());
+            return walked;
+        }
+        walked.extend(entries);
+    }
+    unreachable!("the loop returns")
+}
+
+#[tokio::test]
+async fn a_list_consists_of_its_pages() {
+    let client = filled_client().await;
+    let by_pages = restart(&client, BY_PAGES).await;
+    let whole = restart(&client, SegmentReading::Whole).await;
+    let filter = json!({"AND": [{"key": "ward", "value": 3, "filterType": "numeric",
+        "numericOperator": "="}]});
+    let mut lengths = Vec::new();
+    for filters in [Value::Null, filter] {
+        for (sort, order) in [
+            ("createdAt", "asc"),
+            ("createdAt", "desc"),
+            ("updatedAt", "asc"),
+            ("updatedAt", "desc"),
+        ] {
+            let list = json!({"containerTags": ["box"], "filters": filters, "sort": sort,
+                "order": order, "limit": 1000});
+            let listed = whole.post("/v4/memories/list", list.clone()).await.body;
+            let listed = listed["memoryEntries"].as_array().expect("a list").clone();
+            assert_eq!(walk_pages(&by_pages, &list).await, listed);
+            assert_eq!(walk_pages(&whole, &list).await, listed);
+
+            let time = |memory: &Value| memory[sort].as_str().expect("a time").to_owned();
+            assert!(listed.is_sorted_by(|a, b| match order {
+                "asc" => time(a) <= time(b),
+                _ => time(a) >= time(b),
+            }));
+            lengths.push(listed.len());
+        }
+    }
+    assert!(lengths[0] > 100 && lengths[4] > 10, "{lengths:?}");
+    assert!(lengths.iter().all(|length| lengths.contains(length)));
+}
+
 #[tokio::test]
 async fn inferences_are_listed_and_reviewed_by_pages() {
     let client = filled_client().await;

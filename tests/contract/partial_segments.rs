@@ -413,7 +413,7 @@ async fn a_view_that_reads_a_purged_segment_is_read_anew() {
 }
 
 #[tokio::test]
-async fn a_list_of_all_memories_stays_in_memory_if_it_fits() {
+async fn what_a_filtered_list_reads_stays_in_memory_if_it_fits() {
     let client = filled_client().await;
     let mut calls_of_last_list = Vec::new();
     for cache_bytes in [64 * 1024 * 1024, 1024] {
@@ -424,9 +424,12 @@ async fn a_list_of_all_memories_stays_in_memory_if_it_fits() {
         let mut calls = 0;
         for _ in 0..2 {
             calls = process.app.faults.call_count();
-            let list = json!({"containerTags": ["box"]});
+            let filter = json!({"AND": [{"key": "ward", "value": 3, "filterType": "numeric",
+                "numericOperator": "="}]});
+            let list = json!({"containerTags": ["box"], "filters": filter});
             let listed = process.post("/v4/memories/list", list).await;
             assert_eq!(listed.status, 200, "{}", listed.body);
+            assert_ne!(listed.body["memoryEntries"], json!([]));
         }
         calls_of_last_list.push(process.app.faults.call_count() - calls);
     }

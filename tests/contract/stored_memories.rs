@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use container_index::{CompactionOutcome, rewrite_index};
 use domain::{BlobRef, MemoryIndexRef, SegmentRef};
-use search_engine::{ContainerIndex, Replacing, Segment};
+use search_engine::{ContainerIndex, Document, Replacing, Segment};
 use serde_json::{Value, json};
 use testkit::TestApp;
 
@@ -173,6 +173,41 @@ async fn make_index_by_id(client: &OrgClient) {
     .await;
 }
 
+/// Makes the memory index of `box`, which has one segment, like one of an earlier version, which has no times
+/// of memories.
+async fn remove_times(client: &OrgClient) {
+    let segments = index_head(client, "box").await.segments;
+    let [segment] = segments.as_slice() else {
+        panic!("{segments:?}");
+    };
+    let mut index = ContainerIndex::new();
+    let mut with_times = 0;
+    for record in stored_memory_index(client, segment).await.documents() {
+        let record = record.expect("a record");
+        with_times += usize::from(record.times.is_some());
+        index.upsert_document(Document {
+            times: None,
+            ..record
+        });
+    }
+    assert!(with_times > 0);
+    let file = index.build_compacted(Replacing::ByNumber).expect("a file");
+    let (bytes, beginnings) = (
+        file.len() as u64,
+        Segment::first_reads(&file).expect("a file"),
+    );
+    let blob = put_former(client, "untimed", file.into()).await;
+    publish(client, |segment| {
+        if let Some(index) = &mut segment.memory_index {
+            index.blob = blob.clone();
+            index.bytes = bytes;
+            index.core_bytes = Some(beginnings.core as u64);
+            index.search_bytes = Some(beginnings.search as u64);
+        }
+    })
+    .await;
+}
+
 /// Makes the newest segment of `box`, which is its only one, like one that an earlier version wrote:
 /// with the statements in a file of their own, and perhaps with a memory index, which nobody reads.
 async fn make_former(client: &OrgClient, has_index: bool) {
@@ -266,6 +301,23 @@ async fn changes_after_the_segments_apply_to_stored_memories() {
     let restored = read_cold(&client).await;
     change_rules(&client).await;
     assert_eq!(read_cold(&client).await, restored);
+}
+
+#[tokio::test]
+async fn memories_that_were_stored_without_times_are_listed() {
+    let client = OrgClient::new().await;
+    write_round(&client, ROUNDS[0]).await;
+    write_round(&client, ROUNDS[1]).await;
+    compact(&client, "box").await;
+    let restored = read_cold(&client).await;
+    remove_times(&client).await;
+    assert_eq!(read_cold(&client).await, restored);
+
+    // A merge of segments with and without times has both.
+    write_round(&client, ROUNDS[2]).await;
+    let computed = read_cold(&client).await;
+    compact(&client, "box").await;
+    assert_eq!(read_cold(&client).await, computed);
 }
 
 #[tokio::test]

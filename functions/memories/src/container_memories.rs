@@ -1,10 +1,11 @@
 //! The memories behind one container tag, and the lookup of those that a request names.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use container_index::{
-    IndexedMemories, LargeRead, MemoryIndex, ViewCache, partial_segments, read_until_fetched,
+    IndexedMemories, LargeRead, ListedMemory, ListedTime, MemoryIndex, ViewCache, partial_segments,
+    read_until_fetched,
 };
 use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
@@ -17,14 +18,33 @@ use service::{Ctx, find_existing_container, find_writable_container};
 use crate::MemoriesState;
 use crate::fields::MemoryTarget;
 
+/// The most memories that a scan reads at once. Of those of a container that is read over a network, it fetches
+/// what is missing together.
+const SCANNED_TOGETHER: usize = 16_384;
+
 /// The memories of a container as they are at one moment. Parts of a large container may be missing. They are
-/// read through [`ContainerMemories::read`], or after [`ContainerMemories::fetch_all`].
+/// read through [`ContainerMemories::read`].
 pub(crate) struct ContainerMemories<I = ()> {
     /// One entry for each physical container.
     pub(crate) containers: Vec<(ContainerId, IndexedMemories<I>)>,
     pub(crate) now: Timestamp,
-    /// Held if everything of a container is read that does not fit into the cache.
-    large_read: Option<LargeRead>,
+    /// Held while a scan reads memories that do not fit into the cache.
+    large_read: OnceLock<LargeRead>,
+}
+
+/// The latest version of a memory in a list, which may not have been read yet.
+#[derive(Debug, Clone)]
+pub(crate) struct ListEntry {
+    /// The place of its container in [`ContainerMemories::containers`].
+    pub(crate) container: usize,
+    listed: ListedMemory,
+}
+
+impl ListEntry {
+    /// Returns the time by which it is listed.
+    pub(crate) fn time(&self) -> Timestamp {
+        self.listed.time
+    }
 }
 
 /// A memory with its container and ledger.
@@ -88,7 +108,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         Self {
             containers,
             now,
-            large_read: None,
+            large_read: OnceLock::new(),
         }
     }
 
@@ -106,33 +126,78 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         Ok(read_until_fetched(ctx, tenant, &partial, read).await?)
     }
 
-    /// Fetches everything, for a request that reads all memories. The memories stay in `cache` if they fit.
+    /// Returns the latest version of every memory, in any order, with this time. Read through
+    /// [`ContainerMemories::read`].
+    pub(crate) fn list_latest(&self, time: ListedTime) -> impl Iterator<Item = ListEntry> {
+        let containers = (0..).zip(&self.containers);
+        containers.flat_map(move |(container, (_, memories))| {
+            let latest = memories.list_latest(time);
+            latest.map(move |listed| ListEntry { container, listed })
+        })
+    }
+
+    /// Checks whether a memory of a list is live.
+    pub(crate) fn is_live(&self, entry: &ListEntry) -> bool {
+        let (_, memories) = &self.containers[entry.container];
+        memories.is_live(&entry.listed, self.now)
+    }
+
+    /// Returns a memory of a list. Read through [`ContainerMemories::read`].
+    pub(crate) fn read_entry(&self, entry: &ListEntry) -> Option<LocatedMemory<'_>> {
+        let (container, memories) = &self.containers[entry.container];
+        Some(LocatedMemory {
+            container,
+            ledger: memories.ledger(),
+            memory: memories.read_listed(&entry.listed)?,
+        })
+    }
+
+    /// Makes room in `cache` for what a scan reads. What does not fit is dropped with these memories.
+    async fn begin_scan(&self, tenant: &Tenant, cache: &ViewCache<IndexedMemories<I>>) {
+        if self.large_read.get().is_none() {
+            let views = self.containers.iter();
+            let views: Vec<_> = views.map(|(id, memories)| (id, memories)).collect();
+            let large_read = cache.make_room_for_all(tenant, &views).await;
+            _ = self.large_read.set(large_read);
+        }
+    }
+
+    /// Reads the latest version of every memory, one after another, and returns those that `matches` accepts.
     ///
     /// # Errors
     /// Those of the ports.
-    pub(crate) async fn fetch_all(
-        &mut self,
+    pub(crate) async fn scan_latest(
+        &self,
         ctx: &Ctx,
         tenant: &Tenant,
         cache: &ViewCache<IndexedMemories<I>>,
-    ) -> Result<()> {
-        let views = self.containers.iter();
-        let views: Vec<_> = views.map(|(id, memories)| (id, memories)).collect();
-        let large_read = cache.fetch_all(ctx, tenant, &views).await?;
-        self.large_read = Some(large_read);
-        Ok(())
+        time: ListedTime,
+        matches: impl Fn(&ListEntry, &Memory) -> bool,
+    ) -> Result<Vec<ListEntry>> {
+        self.begin_scan(tenant, cache).await;
+        let list = || self.list_latest(time).collect();
+        let latest: Vec<ListEntry> = self.read(ctx, tenant, list).await?;
+        let mut found = Vec::new();
+        for together in latest.chunks(SCANNED_TOGETHER) {
+            let scan = || -> Vec<ListEntry> {
+                let is_found = |entry: &&ListEntry| {
+                    let located = self.read_entry(entry);
+                    located.is_some_and(|located| matches(entry, &located.memory))
+                };
+                together.iter().filter(is_found).cloned().collect()
+            };
+            found.extend(self.read(ctx, tenant, scan).await?);
+            // Other requests of this thread go on.
+            tokio::task::yield_now().await;
+        }
+        Ok(found)
     }
 
-    /// Returns every version of every memory, once all of them were fetched.
-    pub(crate) fn all_memories(&self) -> impl Iterator<Item = LocatedMemory<'_>> {
-        self.containers.iter().flat_map(|(container, memories)| {
-            let ledger = memories.ledger();
-            ledger.memories().map(move |memory| LocatedMemory {
-                container,
-                ledger,
-                memory: memory.clone(),
-            })
-        })
+    /// Returns the inferences from memories, also those that were reviewed. Read through
+    /// [`ContainerMemories::read`].
+    pub(crate) fn inferences(&self) -> impl Iterator<Item = Arc<Memory>> {
+        let containers = self.containers.iter();
+        containers.flat_map(|(_, memories)| memories.ledger().inferences())
     }
 
     /// Returns the memories of a topic that its newest statements may change, as
@@ -186,43 +251,28 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         located
     }
 
-    /// Fetches what is needed to find the memory that a request names: a content may be that of any memory.
-    ///
-    /// # Errors
-    /// Those of the ports.
-    pub(crate) async fn fetch_target(
-        &mut self,
-        ctx: &Ctx,
-        tenant: &Tenant,
-        cache: &ViewCache<IndexedMemories<I>>,
-        target: MemoryTarget<'_>,
-    ) -> Result<()> {
-        match target {
-            MemoryTarget::Id(_) => Ok(()),
-            MemoryTarget::Content(_) => self.fetch_all(ctx, tenant, cache).await,
-        }
+    /// Returns the memory with this id. It must not be forgotten. Read through [`ContainerMemories::read`].
+    pub(crate) fn find_by_id(&self, id: &str) -> Result<LocatedMemory<'_>> {
+        let located = self.get_memory(id);
+        self.check_live(located)
     }
 
-    /// Returns the memory that a request names. It must not be forgotten or, if named by its
-    /// content, an old version.
-    pub(crate) fn find_target(&self, target: MemoryTarget<'_>) -> Result<LocatedMemory<'_>> {
-        let located = match target {
-            MemoryTarget::Id(id) => self.get_memory(id),
-            MemoryTarget::Content(text) => {
-                let mut candidates: Vec<LocatedMemory<'_>> = self
-                    .all_memories()
-                    .filter(|located| located.memory.is_latest && located.memory.text == text)
-                    .collect();
-                // Prefer a live memory. If there are only forgotten ones, the error says so.
-                candidates.sort_by_key(|located| {
-                    (
-                        located.memory.is_forgotten(self.now),
-                        located.memory.said_at,
-                    )
-                });
-                candidates.into_iter().next()
-            }
-        };
+    /// Returns the first of these memories, or a live one if there is any. It must not be forgotten.
+    pub(crate) fn choose_live<'a>(
+        &self,
+        mut candidates: Vec<LocatedMemory<'a>>,
+    ) -> Result<LocatedMemory<'a>> {
+        // If there are only forgotten ones, the error says so.
+        candidates.sort_by_key(|located| {
+            (
+                located.memory.is_forgotten(self.now),
+                located.memory.said_at,
+            )
+        });
+        self.check_live(candidates.into_iter().next())
+    }
+
+    fn check_live<'a>(&self, located: Option<LocatedMemory<'a>>) -> Result<LocatedMemory<'a>> {
         let located = located.ok_or(Error::NotFound("Memory"))?;
         if located.memory.is_forgotten(self.now) {
             return Err(Error::Conflict(format!(
@@ -232,5 +282,36 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         }
 
         Ok(located)
+    }
+
+    /// Returns the memory that a request names by its id, or the latest ones with the content that it names. A
+    /// content may be that of any memory, so all are read.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn find_named(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        cache: &ViewCache<IndexedMemories<I>>,
+        target: MemoryTarget<'_>,
+    ) -> Result<Vec<LocatedMemory<'_>>> {
+        let text = match target {
+            MemoryTarget::Id(id) => {
+                let get = || self.get_memory(id);
+                return Ok(self.read(ctx, tenant, get).await?.into_iter().collect());
+            }
+            MemoryTarget::Content(text) => text,
+        };
+
+        let has_text = |_: &ListEntry, memory: &Memory| memory.text == text;
+        let found = self
+            .scan_latest(ctx, tenant, cache, ListedTime::Created, has_text)
+            .await?;
+        let read = || {
+            let read = found.iter().filter_map(|entry| self.read_entry(entry));
+            read.collect()
+        };
+        self.read(ctx, tenant, read).await
     }
 }

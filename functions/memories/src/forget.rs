@@ -97,13 +97,8 @@ pub(crate) async fn forget_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let reason = check_reason("reason", request.reason.clone())?;
-    let mut container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
-    let ctx = &state.app.ctx;
-    container_memories
-        .fetch_target(ctx, &tenant, &state.ledgers, target)
-        .await?;
-    let find = || memories_of_target(&container_memories, target);
-    let found = container_memories.read(ctx, &tenant, find).await?;
+    let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
+    let found = memories_of_target(&state, &tenant, &container_memories, target).await;
     let (kind, to_forget) = match (target, found) {
         (MemoryTarget::Id(id), Err(Error::NotFound(_))) => {
             memories_of_source(&state, &tenant, &tag, &container_memories, id).await?
@@ -160,21 +155,31 @@ pub(crate) async fn forget_memories(
 
 /// Returns the memory with an id, or every memory with this text, so that no other memory keeps
 /// saying the same.
-fn memories_of_target(
+async fn memories_of_target(
+    state: &MemoriesState,
+    tenant: &Tenant,
     container_memories: &ContainerMemories,
     target: MemoryTarget<'_>,
 ) -> Result<Vec<MemoryToForget>> {
-    let now = container_memories.now;
-    let first = container_memories.find_target(target)?;
-    let MemoryTarget::Content(text) = target else {
-        return Ok(vec![MemoryToForget::new(&first, now)]);
+    let (ctx, now) = (&state.app.ctx, container_memories.now);
+    let named = container_memories
+        .find_named(ctx, tenant, &state.ledgers, target)
+        .await?;
+    let first = container_memories.choose_live(named.clone())?;
+    let targeted = match target {
+        MemoryTarget::Id(_) => vec![first],
+        MemoryTarget::Content(_) => {
+            let live = named.into_iter();
+            live.filter(|located| located.memory.is_live(now)).collect()
+        }
     };
-    let targeted = container_memories
-        .all_memories()
-        .filter(|located| located.memory.text == text && located.memory.is_live(now));
-    Ok(targeted
-        .map(|located| MemoryToForget::new(&located, now))
-        .collect())
+    let read = || {
+        let to_forget = targeted.iter();
+        to_forget
+            .map(|located| MemoryToForget::new(located, now))
+            .collect()
+    };
+    container_memories.read(ctx, tenant, read).await
 }
 
 /// Returns the memories that a document or a chunk supports and that readers can find.

@@ -67,19 +67,17 @@ pub(crate) async fn list_inferred(
     Auth { tenant, .. }: Auth<ReadUnscoped>,
     Path(tag): Path<String>,
 ) -> ApiResult<Json<InferredResponse>> {
-    let mut container_memories =
+    let container_memories =
         ContainerMemories::open_container(&state, &tenant, &ContainerTag::parse(&tag)?).await?;
     let ctx = &state.app.ctx;
-    container_memories
-        .fetch_all(ctx, &tenant, &state.ledgers)
-        .await?;
-    let pending = container_memories
-        .all_memories()
-        .map(|located| located.memory);
-    let pending =
-        pending.filter(|memory| memory.is_inference && memory.is_live(container_memories.now));
+    let read_pending = || {
+        let inferences = container_memories.inferences();
+        let pending = inferences
+            .filter(|memory| memory.is_inference && memory.is_live(container_memories.now));
+        pending.map(|memory| InferredMemory::new(&memory)).collect()
+    };
     let mut memories: Vec<InferredMemory> =
-        pending.map(|memory| InferredMemory::new(&memory)).collect();
+        container_memories.read(ctx, &tenant, read_pending).await?;
     memories.sort_by_cached_key(|inferred| {
         Reverse((
             inferred.parent_count,

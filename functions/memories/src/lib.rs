@@ -8,6 +8,7 @@ mod inferred;
 mod list;
 mod matching;
 mod namespaces;
+mod page;
 mod update;
 mod write;
 

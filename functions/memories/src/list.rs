@@ -1,15 +1,12 @@
 //! `POST /v4/memories/list`: lists memories.
 
-use std::cmp::Reverse;
-
 use axum::extract::State;
 use container_index::IndexedMemories;
-use domain::{ContainerTag, Error, Filter, MemoryId, Result, Tenant, Timestamp};
+use domain::{ContainerTag, Error, Filter, Result, Tenant};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, MemoryEntry, Order, Pagination, ReadContent, SortField,
     deserialize_count, parse_scope,
 };
-use memory_model::Memory;
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,11 +15,7 @@ use service::{ContainerScope, explain_empty_list, find_containers};
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};
-
-/// The number of memories on a page if the request does not set a limit.
-pub(crate) const DEFAULT_LIMIT: usize = 10;
-/// The most memories on a page. Part of the API.
-pub(crate) const MAX_LIMIT: usize = 1100;
+use crate::page::{DEFAULT_LIMIT, MAX_LIMIT, MemoryQuery, PageNumber};
 
 /// The memories to list, their order and the page.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -93,18 +86,17 @@ pub(crate) async fn list_memories(
         page: PageNumber::parse(request.page, request.limit)?,
     };
     let container_memories = open_scope(&state, &tenant, &scope).await?;
-    let (found, total) = query.select_page(&container_memories);
+    let (found, total) = query
+        .read_page(&container_memories, ctx, &tenant, &state.ledgers)
+        .await?;
 
-    let mut memory_entries = Vec::with_capacity(found.len());
-    for located in found {
-        memory_entries.push(MemoryEntry::new(
-            located.ledger,
-            &located.memory,
-            located.container,
-            tenant.org(),
-            container_memories.now,
-        ));
-    }
+    let now = container_memories.now;
+    let to_entry = |located: &LocatedMemory<'_>| {
+        let (ledger, container) = (located.ledger, located.container);
+        MemoryEntry::new(ledger, &located.memory, container, tenant.org(), now)
+    };
+    let read_entries = || found.iter().map(to_entry).collect();
+    let memory_entries = container_memories.read(ctx, &tenant, read_entries).await?;
     let hint = match total {
         0 => explain_empty_list(ctx, &tenant, &scope).await?,
         _ => None,
@@ -117,7 +109,7 @@ pub(crate) async fn list_memories(
     }))
 }
 
-/// Opens the memories of every container in scope, and fetches all of them.
+/// Opens the memories of every container in scope.
 ///
 /// # Errors
 /// Those of the ports, and of a tag that the key does not reach.
@@ -137,94 +129,7 @@ pub(crate) async fn open_scope(
         containers.push((id, memories));
     }
 
-    let mut container_memories = ContainerMemories::new(containers, ctx.clock.now());
-    container_memories
-        .fetch_all(ctx, tenant, &state.ledgers)
-        .await?;
-    Ok(container_memories)
-}
-
-/// The number and the size of a page.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct PageNumber {
-    number: usize,
-    limit: usize,
-}
-
-impl PageNumber {
-    /// Checks the number and the size of the page.
-    pub(crate) fn parse(number: Option<usize>, limit: Option<usize>) -> Result<Self> {
-        let (number, limit) = (number.unwrap_or(1), limit.unwrap_or(DEFAULT_LIMIT));
-        if number == 0 {
-            return Err(Error::invalid_field("page", "1 or more"));
-        }
-        if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(Error::invalid_field("limit", format!("1 to {MAX_LIMIT}")));
-        }
-        Ok(Self { number, limit })
-    }
-
-    /// Returns the position of the page in a list of `total` items.
-    pub(crate) fn pagination(self, total: usize) -> Pagination {
-        Pagination::new(self.number, self.limit, total)
-    }
-}
-
-/// The latest memories to list, their order and the page.
-pub(crate) struct MemoryQuery {
-    pub(crate) filter: Option<Filter>,
-    /// Lists memories that were forgotten or have expired as well.
-    pub(crate) includes_forgotten: bool,
-    pub(crate) sort: SortField,
-    pub(crate) is_ascending: bool,
-    pub(crate) page: PageNumber,
-}
-
-impl MemoryQuery {
-    /// Returns the memories of the page, and the number of memories on all pages.
-    pub(crate) fn select_page<'a>(
-        &self,
-        container_memories: &'a ContainerMemories,
-    ) -> (Vec<LocatedMemory<'a>>, usize) {
-        let mut found: Vec<LocatedMemory<'a>> = container_memories
-            .all_memories()
-            .filter(|located| self.admits(located, container_memories.now))
-            .collect();
-
-        self.sort_memories(&mut found);
-        let total = found.len();
-        let first = (self.page.number - 1).saturating_mul(self.page.limit);
-        let page = found.into_iter().skip(first).take(self.page.limit);
-        (page.collect(), total)
-    }
-
-    fn admits(&self, located: &LocatedMemory<'_>, now: Timestamp) -> bool {
-        let memory = &located.memory;
-        if !memory.is_latest || (!self.includes_forgotten && memory.is_forgotten(now)) {
-            return false;
-        }
-        match &self.filter {
-            Some(filter) => located.ledger.matches_filter(filter, memory),
-            None => true,
-        }
-    }
-
-    /// Sorts by the requested field. Equal times are sorted by fields that never change.
-    fn sort_memories(&self, found: &mut [LocatedMemory<'_>]) {
-        let key = |memory: &Memory| -> (Timestamp, Timestamp, MemoryId) {
-            let time = match self.sort {
-                SortField::CreatedAt => memory.created_at,
-                SortField::UpdatedAt => memory.updated_at,
-            };
-            (time, memory.said_at, memory.id.clone())
-        };
-
-        if self.is_ascending {
-            found.sort_by_cached_key(|located| key(&located.memory));
-        } else {
-            found.sort_by_cached_key(|located| Reverse(key(&located.memory)));
-        }
-    }
+    Ok(ContainerMemories::new(containers, ctx.clock.now()))
 }
 
 /// Describes the operations of this module.

@@ -99,18 +99,18 @@ pub(crate) async fn update_memory(
     )?;
     let target = MemoryTarget::new(request.id.as_deref(), request.content.as_deref())?;
     let correction = request.parse_correction(ctx.clock.now())?;
-    let mut container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
+    let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
     let now = container_memories.now;
-    container_memories
-        .fetch_target(ctx, &tenant, &state.ledgers, target)
+    let named = container_memories
+        .find_named(ctx, &tenant, &state.ledgers, target)
         .await?;
-    let read_target = || -> Result<_> {
-        let old = container_memories.find_target(target)?;
+    let old = container_memories.choose_live(named)?;
+    let read_versions = || {
         let repeated = next_version(&old).filter(|new| correction.has_just_made(new, &old, now));
         let version = correction.build_version(&old);
-        Ok((old, repeated, version))
+        (repeated, version)
     };
-    let (old, repeated, version) = container_memories.read(ctx, &tenant, read_target).await??;
+    let (repeated, version) = container_memories.read(ctx, &tenant, read_versions).await?;
     if !old.memory.is_latest {
         let repeated = repeated.ok_or_else(|| replaced_error(&old.memory))?;
         return Ok(Json(UpdateResponse::new(&repeated)));

@@ -312,7 +312,6 @@ impl<V: ContainerView> ViewCache<V> {
     }
 
     /// Fetches everything that is missing of views, for a request that reads all of it, and makes room for it.
-    /// Views that do not fit are dropped from the cache, and stay in memory until the request ends.
     ///
     /// # Errors
     /// As [`read_until_fetched`](crate::read_until_fetched).
@@ -322,6 +321,19 @@ impl<V: ContainerView> ViewCache<V> {
         tenant: &Tenant,
         views: &[(&ContainerId, &V)],
     ) -> PortResult<LargeRead> {
+        let large_read = self.make_room_for_all(tenant, views).await;
+        let partial = partial_segments(views.iter().map(|(_, view)| *view));
+        fetch_all(ctx, tenant, &partial).await?;
+        Ok(large_read)
+    }
+
+    /// Makes room for everything that a request may read of views. Views that do not fit are dropped from the
+    /// cache, and stay in memory until the request ends.
+    pub async fn make_room_for_all(
+        &self,
+        tenant: &Tenant,
+        views: &[(&ContainerId, &V)],
+    ) -> LargeRead {
         let mut are_large = false;
         for (id, view) in views {
             let (key, size) = ((tenant.org().clone(), (*id).clone()), view.size_when_read());
@@ -336,9 +348,7 @@ impl<V: ContainerView> ViewCache<V> {
             true => Some(self.large_read.clone().lock_owned().await),
             false => None,
         };
-        let partial = partial_segments(views.iter().map(|(_, view)| *view));
-        fetch_all(ctx, tenant, &partial).await?;
-        Ok(LargeRead(guard))
+        LargeRead(guard)
     }
 
     fn drop_pages(&self, key: &(OrgId, ContainerId), view: &V) {

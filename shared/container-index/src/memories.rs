@@ -3,6 +3,7 @@
 mod changes;
 mod edits_file;
 mod index;
+mod listing;
 mod store;
 
 use std::collections::{BTreeSet, HashSet};
@@ -29,6 +30,7 @@ use crate::view::{ContainerView, FetchedBlobs};
 use changes::{LogChanges, load_statements};
 pub(crate) use edits_file::EditsFile;
 pub use index::MemoryIndex;
+pub use listing::ListedMemory;
 use store::StoredLedger;
 
 /// The bytes that a memory usually takes with its statements and its place in the index.

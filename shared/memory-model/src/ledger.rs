@@ -14,6 +14,7 @@
 
 mod derive;
 mod extend;
+mod filter;
 mod memory;
 mod recompute;
 mod records;
@@ -30,10 +31,10 @@ use std::sync::Arc;
 
 use domain::memory::ReviewDecision;
 use domain::{
-    ContainerId, DocumentId, Filter, IndexedDocument, MemoryEdit, MemoryId, Metadata, Statement,
-    Timestamp, TopicId,
+    ContainerId, DocumentId, IndexedDocument, MemoryEdit, MemoryId, Statement, Timestamp, TopicId,
 };
 
+pub use filter::MemoryFilter;
 pub use memory::{ForgetRecord, Memory, MemoryRelation, SupportingSpan};
 pub use recompute::LedgerChanges;
 pub use records::LedgerStore;
@@ -340,6 +341,13 @@ impl Ledger {
         self.memories.read_in_order()
     }
 
+    /// Returns the memories that were inferred from others, also those that a caller has reviewed.
+    pub fn inferences(&self) -> impl Iterator<Item = Arc<Memory>> {
+        self.inferences
+            .iter()
+            .filter_map(|id| self.memories.get(id))
+    }
+
     /// Returns the newest versions in the memory's chain, the oldest of them first; none for an inference.
     pub fn memory_history(&self, memory: &Memory) -> Vec<Arc<Memory>> {
         if !self.topics.contains(&memory.topic) {
@@ -490,18 +498,6 @@ impl Ledger {
         }
         let mut documents = self.documents_of(memory).into_iter();
         documents.find_map(|document| document.filepath)
-    }
-
-    /// Checks whether the metadata of the memory, or of one of its documents, satisfies a filter.
-    pub fn matches_filter(&self, filter: &Filter, memory: &Memory) -> bool {
-        let matches = |metadata: &serde_json::Map<String, serde_json::Value>| {
-            filter.matches(&Metadata::from_stored(metadata.clone()))
-        };
-        matches(&memory.metadata)
-            || self
-                .documents_of(memory)
-                .iter()
-                .any(|document| matches(&document.metadata))
     }
 
     /// Returns the number of stored memories that stay in memory, because all of them were asked for.

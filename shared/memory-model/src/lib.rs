@@ -15,8 +15,8 @@ pub mod words;
 mod written;
 
 pub use ledger::{
-    DocumentStatements, ForgetRecord, Ledger, LedgerChanges, LedgerStore, Memory, MemoryRelation,
-    SupportingSpan, topic_id_of,
+    DocumentStatements, ForgetRecord, Ledger, LedgerChanges, LedgerStore, Memory, MemoryFilter,
+    MemoryRelation, SupportingSpan, topic_id_of,
 };
 pub use profile::{
     BucketSorter, Profile, ProfileLine, ProfileOptions, build_complete_profile, build_profile,

@@ -14,7 +14,6 @@ use serde_json::json;
 use super::{GROUP, NAMESPACE};
 use crate::MemoriesState;
 use crate::container_memories::ContainerMemories;
-use crate::fields::MemoryTarget;
 use crate::forget::{MemoryToForget, forget_memories};
 use crate::matching::{MAX_QUERY_CHARS, MatchTarget, forget_matches};
 
@@ -107,7 +106,7 @@ fn find_targets(
         if !seen.insert(id) {
             continue;
         }
-        match container_memories.find_target(MemoryTarget::Id(id)) {
+        match container_memories.find_by_id(id) {
             Ok(located) => {
                 to_forget.push(MemoryToForget::new(&located, container_memories.now));
                 response.matches.push(ForgetMatch {

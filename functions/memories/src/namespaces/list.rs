@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::{GROUP, NAMESPACE};
 use crate::MemoriesState;
-use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, MemoryQuery, PageNumber, open_scope};
+use crate::list::open_scope;
+use crate::page::{DEFAULT_LIMIT, MAX_LIMIT, MemoryQuery, PageNumber};
 
 /// The page and the order.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -78,14 +79,14 @@ pub(crate) async fn list_namespace_memories(
         page: PageNumber::parse(page_query.page, page_query.limit)?,
     };
     let container_memories = open_scope(&state, &tenant, &scope).await?;
-    let (found, total) = query.select_page(&container_memories);
+    let now = container_memories.now;
+    let (found, total) = query
+        .read_page(&container_memories, &state.app.ctx, &tenant, &state.ledgers)
+        .await?;
 
     let mut memories = Vec::with_capacity(found.len());
     for located in found {
-        memories.push(NamespaceMemory::new(
-            &located.memory,
-            container_memories.now,
-        ));
+        memories.push(NamespaceMemory::new(&located.memory, now));
     }
     Ok(Json(ItemPage {
         documents: Vec::new(),

@@ -9,6 +9,8 @@ use search_engine::{
     ChunkInput, ContainerIndex, Document, Embedder, Replacing, Segment, StaticEmbedder,
 };
 
+use super::listing::times_of;
+
 /// The number of memories from which a newly read index becomes a segment. As a tail, it would be
 /// copied with each change.
 const MIN_SEGMENT_CHUNKS: usize = 512;
@@ -88,6 +90,7 @@ fn to_index(memory: &Memory) -> Document {
         id: memory.id.to_string(),
         attributes: memory.to_record().into(),
         expires_at: (memory.is_latest && live_until < i64::MAX).then_some(live_until),
+        times: memory.is_latest.then(|| times_of(memory)),
         chunks,
         ..Document::default()
     }

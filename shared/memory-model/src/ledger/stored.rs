@@ -216,9 +216,8 @@ impl Ledger {
 
     /// Returns the ids of the memories that differ from the store, with the memories; `None` for one that was
     /// removed.
-    pub fn changed_memories(&self) -> impl Iterator<Item = (&MemoryId, Option<&Memory>)> {
-        let changed = self.memories.changed_or_removed();
-        changed.map(|(id, memory)| (id, memory.map(|memory| &**memory)))
+    pub fn changed_memories(&self) -> impl Iterator<Item = (&MemoryId, Option<&Arc<Memory>>)> {
+        self.memories.changed_or_removed()
     }
 }
 

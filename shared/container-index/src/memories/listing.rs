@@ -1,0 +1,115 @@
+//! Lists of the latest memories by time. A list reads the times of all memories, and then only the memories of
+//! its page.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use domain::Timestamp;
+use memory_model::Memory;
+use search_engine::{DocumentPlace, DocumentTimes, ListedDocument, ListedTime};
+
+use super::store::StoredLedger;
+use super::{IndexedMemories, MemoryIndex};
+
+/// A latest version of a memory, which may not have been read yet.
+#[derive(Debug, Clone)]
+pub struct ListedMemory {
+    /// The time by which it is listed.
+    pub time: Timestamp,
+    place: MemoryPlace,
+}
+
+#[derive(Debug, Clone)]
+enum MemoryPlace {
+    /// It is as in the segments.
+    Stored(DocumentPlace),
+    /// It is in memory.
+    Held(Arc<Memory>),
+}
+
+impl<I: MemoryIndex> IndexedMemories<I> {
+    /// Returns the latest version of every memory, including forgotten ones, in any order. Of partial segments,
+    /// this is read through [`read_until_fetched`](crate::read_until_fetched).
+    pub fn list_latest(&self, time: ListedTime) -> impl Iterator<Item = ListedMemory> {
+        let stored = self.inner.restored.as_deref();
+        let (held, changed) = match stored {
+            Some(stored) => self.changed_latest(stored),
+            None => (self.ledger().memories().cloned().collect(), HashSet::new()),
+        };
+        let held = held.into_iter().filter(|memory| memory.is_latest);
+        let held = held.map(move |memory| ListedMemory {
+            time: Timestamp::from_millis(time.of(times_of(&memory))),
+            place: MemoryPlace::Held(memory),
+        });
+
+        let documents = stored.and_then(|stored| stored.index().list_documents(time).ok());
+        let unchanged = documents.into_iter().flatten();
+        let unchanged = unchanged.filter(move |document| !changed.contains(&document.place));
+        let unchanged = unchanged.filter_map(move |document| list_stored(stored?, time, document));
+        unchanged.chain(held)
+    }
+
+    /// Returns the memories that were changed or inserted after the segments, and the places in the segments of
+    /// all that were changed or removed.
+    fn changed_latest(&self, stored: &StoredLedger) -> (Vec<Arc<Memory>>, HashSet<DocumentPlace>) {
+        let (mut held, mut places) = (Vec::new(), HashSet::new());
+        for (id, memory) in self.ledger().changed_memories() {
+            places.extend(stored.index().place_of(id.as_str()));
+            held.extend(memory.cloned());
+        }
+        (held, places)
+    }
+
+    /// Checks whether a memory of [`Self::list_latest`] is live at `now`, without reading it.
+    pub fn is_live(&self, listed: &ListedMemory, now: Timestamp) -> bool {
+        match &listed.place {
+            MemoryPlace::Held(memory) => memory.is_live(now),
+            MemoryPlace::Stored(place) => {
+                let stored = self.inner.restored.as_deref();
+                let document = stored.map(|stored| stored.index().document_at(*place));
+                let expires_at = document.and_then(|document| document.expires_at());
+                expires_at.is_none_or(|time| time > now.as_millis())
+            }
+        }
+    }
+
+    /// Returns a memory of [`Self::list_latest`]. Returns `None` while it is missing in a partial segment.
+    pub fn read_listed(&self, listed: &ListedMemory) -> Option<Arc<Memory>> {
+        match &listed.place {
+            MemoryPlace::Held(memory) => Some(memory.clone()),
+            MemoryPlace::Stored(place) => {
+                let memory = read_stored(self.inner.restored.as_deref()?, *place)?;
+                Some(Arc::new(memory))
+            }
+        }
+    }
+}
+
+/// Returns a memory of the segments for a list. One that an earlier version stored is read for its times.
+fn list_stored(
+    stored: &StoredLedger,
+    time: ListedTime,
+    document: ListedDocument,
+) -> Option<ListedMemory> {
+    let millis = match document.time {
+        Some(millis) => millis,
+        None => time.of(times_of(&read_stored(stored, document.place)?)),
+    };
+    Some(ListedMemory {
+        time: Timestamp::from_millis(millis),
+        place: MemoryPlace::Stored(document.place),
+    })
+}
+
+fn read_stored(stored: &StoredLedger, place: DocumentPlace) -> Option<Memory> {
+    let record = stored.index().document_at(place).attributes().ok()?;
+    Memory::from_record(&record)
+}
+
+/// Returns the times by which a memory is listed.
+pub(super) fn times_of(memory: &Memory) -> DocumentTimes {
+    DocumentTimes {
+        created_at: memory.created_at.as_millis(),
+        updated_at: memory.updated_at.as_millis(),
+    }
+}
