@@ -1,7 +1,9 @@
 //! `GET /v3/analytics/memory`: the amount of content, and its growth.
 
 use axum::extract::State;
-use container_index::count_memories;
+use container_index::{
+    IndexedMemories, ListedTime, count_memories, partial_segments, read_until_fetched,
+};
 use domain::activity::RequestType;
 use domain::{Container, Result, Tenant, Timestamp};
 use edge::{ApiResult, Json, Query};
@@ -215,16 +217,28 @@ async fn count_content(
         }
 
         let view = cache.open(ctx, tenant, id).await?;
-        let _large_read = cache.fetch_all(ctx, tenant, &[(id, &view)]).await?;
-        for memory in view.ledger().memories() {
-            if memory.is_live(now) {
-                memories.total += 1;
-                memories.growth.count_event(period, memory.created_at);
-            }
-        }
+        let partial = partial_segments([&view]);
+        let count = || count_live_memories(&view, period, now);
+        memories.add_figure(read_until_fetched(ctx, tenant, &partial, count).await?);
     }
 
     Ok((documents, memories))
+}
+
+/// Counts the memories of a container that are live at `now`.
+fn count_live_memories(
+    view: &IndexedMemories<()>,
+    period: Option<TimeSpan>,
+    now: Timestamp,
+) -> TotalWithGrowth {
+    let mut counted = TotalWithGrowth::default();
+    for listed in view.list_latest(ListedTime::Created) {
+        if view.is_live(&listed, now) {
+            counted.total += 1;
+            counted.growth.count_event(period, listed.time);
+        }
+    }
+    counted
 }
 
 /// Describes the operations of this module.
