@@ -51,8 +51,10 @@ pub(crate) async fn get_document(
 ) -> ApiResult<Json<FullDocument>> {
     let ctx = &state.app.ctx;
     let document = find_document(ctx, &tenant, &id, &query.scope()?).await?;
-    let text = read_document_text(ctx, &tenant, &document).await?;
-    let memories = load_memories(&state, &tenant, &document, MemoryVersion::new).await?;
+    let (text, memories) = tokio::try_join!(
+        read_document_text(ctx, &tenant, &document),
+        load_memories(&state, &tenant, &document, MemoryVersion::new),
+    )?;
     let names = state.app.provider_names;
     Ok(Json(FullDocument::new(names, &document, text, memories)))
 }

@@ -299,12 +299,24 @@ fn operations(document: &str) -> Vec<Operation> {
             "list, page 1",
             "POST",
             "/v3/documents/list",
-            Box::new(fixed(list)),
+            Box::new(fixed(list.clone())),
         ),
         operation(
             "list, page 1000",
             "POST",
             "/v3/documents/list",
+            Box::new(fixed(last_page.clone())),
+        ),
+        operation(
+            "list memories, page 1",
+            "POST",
+            "/v4/memories/list",
+            Box::new(fixed(list)),
+        ),
+        operation(
+            "list memories, page 1000",
+            "POST",
+            "/v4/memories/list",
             Box::new(fixed(last_page)),
         ),
         operation(

@@ -93,19 +93,24 @@ pub(crate) async fn get_document(
 ) -> ApiResult<Json<FullDocument>> {
     let ctx = &state.app.ctx;
     let document = find_document(ctx, &tenant, &id, &namespace_scope(&namespace)?).await?;
-    let content = read_document_text(ctx, &tenant, &document).await?;
-    let chunks = if include.contains("chunks") {
+    let content = read_document_text(ctx, &tenant, &document);
+    let chunks = async {
+        if !include.contains("chunks") {
+            return Ok(None);
+        }
         let pack = read_served_pack(ctx, &tenant, &document).await?;
-        Some(pack.map_or_else(Vec::new, |pack| chunk_shapes(&document, &pack)))
-    } else {
-        None
+        let chunks = pack.map_or_else(Vec::new, |pack| chunk_shapes(&document, &pack));
+        Ok(Some(chunks))
     };
-    let memories = if include.contains("memories") {
+    let memories = async {
+        if !include.contains("memories") {
+            return Ok(None);
+        }
         let shape = NamespaceMemory::new;
-        Some(load_memories(&state, &tenant, &document, shape).await?)
-    } else {
-        None
+        let memories = load_memories(&state, &tenant, &document, shape).await?;
+        Ok(Some(memories))
     };
+    let (content, chunks, memories) = tokio::try_join!(content, chunks, memories)?;
 
     Ok(Json(FullDocument {
         id: public_id(&document.id, document.custom_id.as_ref()),
