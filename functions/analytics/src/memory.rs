@@ -235,7 +235,10 @@ fn count_live_memories(
     for listed in view.list_latest(ListedTime::Created) {
         if view.is_live(&listed, now) {
             counted.total += 1;
-            counted.growth.count_event(period, listed.time);
+            let read = || Some(view.read_listed(&listed)?.created_at);
+            if let Some(created_at) = listed.time.or_else(read) {
+                counted.growth.count_event(period, created_at);
+            }
         }
     }
     counted

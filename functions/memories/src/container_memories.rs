@@ -1,5 +1,6 @@
 //! The memories behind one container tag, and the lookup of those that a request names.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
@@ -18,8 +19,7 @@ use service::{Ctx, find_existing_container, find_writable_container};
 use crate::MemoriesState;
 use crate::fields::MemoryTarget;
 
-/// The most memories that a scan reads at once. Of those of a container that is read over a network, it fetches
-/// what is missing together.
+/// The number of memories that a scan reads between two pauses. What is missing of them is fetched together.
 const SCANNED_TOGETHER: usize = 16_384;
 
 /// The memories of a container as they are at one moment. Parts of a large container may be missing. They are
@@ -41,9 +41,27 @@ pub(crate) struct ListEntry {
 }
 
 impl ListEntry {
-    /// Returns the time by which it is listed.
-    pub(crate) fn time(&self) -> Timestamp {
+    /// Returns the time by which it is listed. `None` if it has to be read for its times.
+    pub(crate) fn time(&self) -> Option<Timestamp> {
         self.listed.time
+    }
+}
+
+impl ListEntry {
+    /// Returns the entry with this time of its memory.
+    fn with_time(&self, time: ListedTime, memory: &Memory) -> Self {
+        let mut entry = self.clone();
+        entry.listed.time = Some(match time {
+            ListedTime::Created => memory.created_at,
+            ListedTime::Updated => memory.updated_at,
+        });
+        entry
+    }
+
+    /// Compares entries by their places. Neighbours are read in the least time.
+    pub(crate) fn compare_places(&self, other: &Self) -> Ordering {
+        let by_container = self.container.cmp(&other.container);
+        by_container.then_with(|| self.listed.compare_places(&other.listed))
     }
 }
 
@@ -126,8 +144,8 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         Ok(read_until_fetched(ctx, tenant, &partial, read).await?)
     }
 
-    /// Returns the latest version of every memory, in any order, with this time. Read through
-    /// [`ContainerMemories::read`].
+    /// Returns the latest version of every memory, in any order, with this time as far as it is known without
+    /// reading it. Read through [`ContainerMemories::read`].
     pub(crate) fn list_latest(&self, time: ListedTime) -> impl Iterator<Item = ListEntry> {
         let containers = (0..).zip(&self.containers);
         containers.flat_map(move |(container, (_, memories))| {
@@ -153,7 +171,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
     }
 
     /// Makes room in `cache` for what a scan reads. What does not fit is dropped with these memories.
-    async fn begin_scan(&self, tenant: &Tenant, cache: &ViewCache<IndexedMemories<I>>) {
+    pub(crate) async fn begin_scan(&self, tenant: &Tenant, cache: &ViewCache<IndexedMemories<I>>) {
         if self.large_read.get().is_none() {
             let views = self.containers.iter();
             let views: Vec<_> = views.map(|(id, memories)| (id, memories)).collect();
@@ -162,7 +180,8 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         }
     }
 
-    /// Reads the latest version of every memory, one after another, and returns those that `matches` accepts.
+    /// Reads the latest version of every memory, one after another, and returns those that `matches` accepts, with
+    /// their times.
     ///
     /// # Errors
     /// Those of the ports.
@@ -180,11 +199,11 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         let mut found = Vec::new();
         for together in latest.chunks(SCANNED_TOGETHER) {
             let scan = || -> Vec<ListEntry> {
-                let is_found = |entry: &&ListEntry| {
-                    let located = self.read_entry(entry);
-                    located.is_some_and(|located| matches(entry, &located.memory))
-                };
-                together.iter().filter(is_found).cloned().collect()
+                let read = together.iter().filter_map(|entry| {
+                    let memory = self.read_entry(entry)?.memory;
+                    matches(entry, &memory).then(|| entry.with_time(time, &memory))
+                });
+                read.collect()
             };
             found.extend(self.read(ctx, tenant, scan).await?);
             // Other requests of this thread go on.
@@ -254,25 +273,32 @@ impl<I: MemoryIndex> ContainerMemories<I> {
     /// Returns the memory with this id. It must not be forgotten. Read through [`ContainerMemories::read`].
     pub(crate) fn find_by_id(&self, id: &str) -> Result<LocatedMemory<'_>> {
         let located = self.get_memory(id);
-        self.check_live(located)
+        self.check_remembered(located)
     }
 
-    /// Returns the first of these memories, or a live one if there is any. It must not be forgotten.
-    pub(crate) fn choose_live<'a>(
+    /// Returns the memory that was said first among those that are not forgotten.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] if there are none, and [`Error::Conflict`] if all are forgotten.
+    pub(crate) fn choose_remembered<'a>(
         &self,
         mut candidates: Vec<LocatedMemory<'a>>,
     ) -> Result<LocatedMemory<'a>> {
-        // If there are only forgotten ones, the error says so.
         candidates.sort_by_key(|located| {
+            let memory = &located.memory;
             (
-                located.memory.is_forgotten(self.now),
-                located.memory.said_at,
+                memory.is_forgotten(self.now),
+                memory.said_at,
+                memory.id.clone(),
             )
         });
-        self.check_live(candidates.into_iter().next())
+        self.check_remembered(candidates.into_iter().next())
     }
 
-    fn check_live<'a>(&self, located: Option<LocatedMemory<'a>>) -> Result<LocatedMemory<'a>> {
+    fn check_remembered<'a>(
+        &self,
+        located: Option<LocatedMemory<'a>>,
+    ) -> Result<LocatedMemory<'a>> {
         let located = located.ok_or(Error::NotFound("Memory"))?;
         if located.memory.is_forgotten(self.now) {
             return Err(Error::Conflict(format!(

@@ -165,7 +165,7 @@ async fn memories_of_target(
     let named = container_memories
         .find_named(ctx, tenant, &state.ledgers, target)
         .await?;
-    let first = container_memories.choose_live(named.clone())?;
+    let first = container_memories.choose_remembered(named.clone())?;
     let targeted = match target {
         MemoryTarget::Id(_) => vec![first],
         MemoryTarget::Content(_) => {

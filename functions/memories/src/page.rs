@@ -76,25 +76,34 @@ impl MemoryQuery {
         };
         let select = |entries: &mut dyn Iterator<Item = ListEntry>| {
             let mut selection = PageSelection::new(self.page, self.is_ascending);
-            entries
-                .filter(|entry| self.includes_forgotten || container_memories.is_live(entry))
-                .for_each(|entry| selection.push(entry.time(), entry));
-            selection
+            let mut listed = entries
+                .filter(|entry| self.includes_forgotten || container_memories.is_live(entry));
+            listed
+                .try_for_each(|entry| {
+                    selection.push(entry.time()?, entry);
+                    Some(())
+                })
+                .map(|()| selection)
         };
-        let selection = match &self.filter {
-            Some(filter) => {
-                let matching =
-                    scan_matching(container_memories, ctx, tenant, cache, time, filter).await?;
-                select(&mut matching.into_iter())
-            }
+        let mut selection = None;
+        if self.filter.is_none() {
+            let list = || select(&mut container_memories.list_latest(time));
+            selection = container_memories.read(ctx, tenant, list).await?;
+        }
+        let selection = match selection {
+            Some(selection) => selection,
+            // All are read: for the filter, or because the times of some are not known.
             None => {
-                let list = || select(&mut container_memories.list_latest(time));
-                container_memories.read(ctx, tenant, list).await?
+                let filter = self.filter.as_ref();
+                let scanned =
+                    scan_matching(container_memories, ctx, tenant, cache, time, filter).await?;
+                select(&mut scanned.into_iter()).expect("a scan gives times")
             }
         };
 
         let total = selection.total;
-        let (candidates, skipped) = selection.into_candidates();
+        let (mut candidates, skipped) = selection.into_candidates();
+        candidates.sort_unstable_by(ListEntry::compare_places);
         let read = || -> Vec<LocatedMemory<'a>> {
             let located = candidates.iter();
             let located = located.filter_map(|entry| container_memories.read_entry(entry));
@@ -123,30 +132,33 @@ impl MemoryQuery {
     }
 }
 
-/// Returns the memories that match a filter.
+/// Returns the memories that match a filter, or all of them.
 async fn scan_matching(
     container_memories: &ContainerMemories,
     ctx: &Ctx,
     tenant: &Tenant,
     cache: &ViewCache<IndexedMemories<()>>,
     time: ListedTime,
-    filter: &Filter,
+    filter: Option<&Filter>,
 ) -> Result<Vec<ListEntry>> {
-    let prepare = || -> Vec<MemoryFilter<'_>> {
+    container_memories.begin_scan(tenant, cache).await;
+    let prepare = || -> Vec<Option<MemoryFilter<'_>>> {
         let containers = container_memories.containers.iter();
-        let prepared = containers.map(|(_, memories)| memories.ledger().prepare_filter(filter));
+        let prepared = containers
+            .map(|(_, memories)| filter.map(|filter| memories.ledger().prepare_filter(filter)));
         prepared.collect()
     };
     let filters = container_memories.read(ctx, tenant, prepare).await?;
     container_memories
         .scan_latest(ctx, tenant, cache, time, |entry, memory| {
-            filters[entry.container].matches(memory)
+            let filter = filters[entry.container].as_ref();
+            filter.is_none_or(|filter| filter.matches(memory))
         })
         .await
 }
 
-/// Chooses the items that may be on a page. Only their times are known, so all items with the time of the first
-/// or the last of the page belong to them.
+/// Selects the items of a page by their times. Items that have the time of the first or the last of the page are
+/// kept too, because other fields decide between them.
 struct PageSelection<T> {
     page: PageNumber,
     is_ascending: bool,

@@ -104,7 +104,7 @@ pub(crate) async fn update_memory(
     let named = container_memories
         .find_named(ctx, &tenant, &state.ledgers, target)
         .await?;
-    let old = container_memories.choose_live(named)?;
+    let old = container_memories.choose_remembered(named)?;
     let read_versions = || {
         let repeated = next_version(&old).filter(|new| correction.has_just_made(new, &old, now));
         let version = correction.build_version(&old);

@@ -439,10 +439,12 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
             Some(restored) => restored.index().estimated_bytes(),
             None => 0,
         };
-        // A view that was read as a whole stays in the cache after a list has decoded all memories, so these are
-        // counted from the start.
+        // A view that was read as a whole stays in the cache after a profile has decoded all memories, so these
+        // are counted from the start.
         let decoded = match &inner.restored {
-            Some(restored) if inner.partial.is_empty() => restored.index().len_chunks(),
+            Some(restored) if I::IS_SEARCHED && inner.partial.is_empty() => {
+                restored.index().len_chunks()
+            }
             _ => inner.ledger.stored_memories_in_memory(),
         };
         let decoded = decoded * DECODED_MEMORY_BYTES;
@@ -455,7 +457,7 @@ impl<I: MemoryIndex> ContainerView for IndexedMemories<I> {
         let stored = inner
             .restored
             .as_ref()
-            .filter(|_| !inner.partial.is_empty());
+            .filter(|_| I::IS_SEARCHED && !inner.partial.is_empty());
         let stored = stored.map_or(0, |restored| restored.index().len_chunks());
         let not_decoded = stored.saturating_sub(inner.ledger.stored_memories_in_memory());
         self.size_bytes() + missing.sum::<usize>() + not_decoded * DECODED_MEMORY_BYTES

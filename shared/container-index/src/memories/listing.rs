@@ -1,12 +1,13 @@
 //! Lists of the latest memories by time. A list reads the times of all memories, and then only the memories of
 //! its page.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use domain::Timestamp;
 use memory_model::Memory;
-use search_engine::{DocumentPlace, DocumentTimes, ListedDocument, ListedTime};
+use search_engine::{DocumentPlace, DocumentTimes, ListedTime};
 
 use super::store::StoredLedger;
 use super::{IndexedMemories, MemoryIndex};
@@ -14,8 +15,8 @@ use super::{IndexedMemories, MemoryIndex};
 /// A latest version of a memory, which may not have been read yet.
 #[derive(Debug, Clone)]
 pub struct ListedMemory {
-    /// The time by which it is listed.
-    pub time: Timestamp,
+    /// The time by which it is listed. `None` if an earlier version stored it: it has to be read for its times.
+    pub time: Option<Timestamp>,
     place: MemoryPlace,
 }
 
@@ -25,6 +26,19 @@ enum MemoryPlace {
     Stored(DocumentPlace),
     /// It is in memory.
     Held(Arc<Memory>),
+}
+
+impl ListedMemory {
+    /// Compares memories of one list by their places. Neighbours are read in the least time.
+    #[must_use]
+    pub fn compare_places(&self, other: &Self) -> Ordering {
+        match (&self.place, &other.place) {
+            (MemoryPlace::Stored(a), MemoryPlace::Stored(b)) => a.cmp(b),
+            (MemoryPlace::Stored(_), MemoryPlace::Held(_)) => Ordering::Less,
+            (MemoryPlace::Held(_), MemoryPlace::Stored(_)) => Ordering::Greater,
+            (MemoryPlace::Held(a), MemoryPlace::Held(b)) => a.id.cmp(&b.id),
+        }
+    }
 }
 
 impl<I: MemoryIndex> IndexedMemories<I> {
@@ -38,14 +52,17 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         };
         let held = held.into_iter().filter(|memory| memory.is_latest);
         let held = held.map(move |memory| ListedMemory {
-            time: Timestamp::from_millis(time.of(times_of(&memory))),
+            time: Some(Timestamp::from_millis(time.of(times_of(&memory)))),
             place: MemoryPlace::Held(memory),
         });
 
         let documents = stored.and_then(|stored| stored.index().list_documents(time).ok());
         let unchanged = documents.into_iter().flatten();
         let unchanged = unchanged.filter(move |document| !changed.contains(&document.place));
-        let unchanged = unchanged.filter_map(move |document| list_stored(stored?, time, document));
+        let unchanged = unchanged.map(|document| ListedMemory {
+            time: document.time.map(Timestamp::from_millis),
+            place: MemoryPlace::Stored(document.place),
+        });
         unchanged.chain(held)
     }
 
@@ -78,32 +95,12 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         match &listed.place {
             MemoryPlace::Held(memory) => Some(memory.clone()),
             MemoryPlace::Stored(place) => {
-                let memory = read_stored(self.inner.restored.as_deref()?, *place)?;
-                Some(Arc::new(memory))
+                let stored = self.inner.restored.as_deref()?;
+                let record = stored.index().document_at(*place).attributes().ok()?;
+                Memory::from_record(&record).map(Arc::new)
             }
         }
     }
-}
-
-/// Returns a memory of the segments for a list. One that an earlier version stored is read for its times.
-fn list_stored(
-    stored: &StoredLedger,
-    time: ListedTime,
-    document: ListedDocument,
-) -> Option<ListedMemory> {
-    let millis = match document.time {
-        Some(millis) => millis,
-        None => time.of(times_of(&read_stored(stored, document.place)?)),
-    };
-    Some(ListedMemory {
-        time: Timestamp::from_millis(millis),
-        place: MemoryPlace::Stored(document.place),
-    })
-}
-
-fn read_stored(stored: &StoredLedger, place: DocumentPlace) -> Option<Memory> {
-    let record = stored.index().document_at(place).attributes().ok()?;
-    Memory::from_record(&record)
 }
 
 /// Returns the times by which a memory is listed.

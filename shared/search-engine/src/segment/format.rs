@@ -10,7 +10,8 @@
 //! multiple of 64
 //! ```
 //! All numbers are little endian. The section of page checksums verifies the pages, so what is in them has no
-//! crc32 in the table. Files of versions 1 to 7 have no times of documents. Files of versions 1 to 6 have no search part: everything that a search reads of all
+//! crc32 in the table. Files of versions 1 to 7 have no times of documents.
+//! Files of versions 1 to 6 have no search part: everything that a search reads of all
 //! chunks is in the core. No section is packed in files of versions 1 to 5. Pages of version 4 have 16 KiB.
 //! In files of versions 1 to 3, everything is core, and blocks of texts and attributes are verified when
 //! they are read.

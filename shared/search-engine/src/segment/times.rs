@@ -22,12 +22,12 @@ pub(super) struct TimesWriter {
 }
 
 impl TimesWriter {
-    /// Adds the times of the next document, whose chunks end before this one.
-    pub(super) fn push_until(&mut self, chunk: u32, times: Option<DocumentTimes>) {
+    /// Adds the times of the next document, whose chunks end before `end`.
+    pub(super) fn push_document(&mut self, end: u32, times: Option<DocumentTimes>) {
         self.has_times |= times.is_some();
         let created = times.map_or(NO_TIME, |times| times.created_at);
         let updated = times.map_or(NO_TIME, |times| times.updated_at);
-        while self.created.len() < chunk as usize * TIME_BYTES {
+        while self.created.len() < end as usize * TIME_BYTES {
             self.created.extend_from_slice(&created.to_le_bytes());
             self.updated.extend_from_slice(&updated.to_le_bytes());
         }

@@ -196,7 +196,7 @@ impl<'a> SegmentWriter<'a> {
             self.id_table.push(document.id.as_bytes())?;
         }
         self.stemmers.push(document.stemmer_number);
-        self.times.push_until(self.next_chunk, document.times);
+        self.times.push_document(self.next_chunk, document.times);
         self.document_chunks
             .extend_from_slice(&self.next_chunk.to_le_bytes());
         self.attributes.push(
