@@ -32,6 +32,7 @@ pub(crate) async fn measure_all(rig: &mut MeteredSystem) {
     measure_connections(rig).await;
     measure_several_tags(rig).await;
     measure_namespaces(rig).await;
+    measure_large_container(rig).await;
 
     // This comes last because a document that waits for its file is unfinished.
     let form = fixed_request(
@@ -130,6 +131,40 @@ async fn measure_several_tags(rig: &mut MeteredSystem) {
     };
     rig.measure_requests("move_document", TIMES, change).await;
     rig.run_workers().await.expect("work");
+}
+
+/// Measures lists of a container of which the index is read.
+async fn measure_large_container(rig: &mut MeteredSystem) {
+    const BATCHES: usize = 6;
+    const DOCUMENTS_OF_BATCH: usize = 100;
+    for batch in 0..BATCHES {
+        let mut documents = Vec::new();
+        for number in 0..DOCUMENTS_OF_BATCH {
+            let content = format!("Ferry {number} of day {batch} was late.");
+            documents.push(json!({"content": content, "metadata": {"ferry": number}}));
+        }
+        let body = json!({"documents": documents, "containerTag": "large"});
+        rig.send_request("POST", "/v3/documents/batch", &body).await;
+        rig.run_workers().await.expect("work");
+    }
+
+    let path = "/v3/documents/list";
+    let far = json!({"containerTags": ["large"], "page": 55});
+    let filter = json!({"AND": [{"key": "ferry", "value": 7, "filterType": "numeric",
+        "numericOperator": "="}]});
+    let filtered = json!({"containerTags": ["large"], "filters": filter});
+    for (operation, body, expected) in [
+        ("list_page_55_of_large", far, 10),
+        ("list_large_with_filter", filtered, BATCHES),
+    ] {
+        rig.send_request("POST", path, &body).await;
+        let request = fixed_request("POST", path, body);
+        let answers = rig.measure_requests(operation, TIMES, request).await;
+        for answer in answers {
+            let listed = answer["memories"].as_array().map(Vec::len);
+            assert_eq!(listed, Some(expected), "{answer}");
+        }
+    }
 }
 
 async fn measure_reads(rig: &mut MeteredSystem, documents: &[String]) {

@@ -23,9 +23,13 @@ use std::sync::Arc;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
-use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
+use container_index::{
+    CacheSettings, IndexedDocuments, IndexedMemories, SegmentReading, ViewCache,
+};
+use domain::{Result, Tenant};
 use edge::App;
 use openapi::Operation;
+use service::{DocumentPage, ListQuery, list_documents};
 
 pub use upload::MAX_FILE_BYTES;
 use upload::{DirectFileBytes, FORM_BYTES};
@@ -34,13 +38,24 @@ use upload::{DirectFileBytes, FORM_BYTES};
 /// it.
 pub const LAMBDA_FILE_BYTES: usize = 4 * 1024 * 1024;
 /// The bytes of warm memories that fit into a function of 512 MB besides everything else.
-const LEDGER_BYTES: usize = 192 * 1024 * 1024;
+const LEDGER_BYTES: usize = 128 * 1024 * 1024;
+/// The bytes of the cache of indexes that lists read.
+const SERVED_BYTES: usize = 64 * 1024 * 1024;
 
-/// The state of these routes: the ports, and the warm memories for answers that include them.
+/// The state of these routes: the ports, the warm memories for answers that include them, and the warm indexes
+/// for lists.
 #[derive(Clone)]
 struct DocumentsState {
     app: App,
     ledgers: Arc<ViewCache<IndexedMemories<()>>>,
+    served: Arc<ViewCache<IndexedDocuments>>,
+}
+
+impl DocumentsState {
+    /// Lists documents, those of large containers by their indexes.
+    async fn list_documents(&self, tenant: &Tenant, query: &ListQuery) -> Result<DocumentPage> {
+        list_documents(&self.app.ctx, tenant, query, Some(&*self.served)).await
+    }
 }
 
 impl FromRef<DocumentsState> for App {
@@ -128,10 +143,11 @@ pub fn router(app: App, direct_file_bytes: usize, reading: SegmentReading) -> Ro
         .layer(Extension(DirectFileBytes(direct_file_bytes)))
         .with_state(DocumentsState {
             app,
-            ledgers: Arc::new(ViewCache::new(CacheSettings {
-                bytes: LEDGER_BYTES,
-                reading,
-            })),
+            ledgers: Arc::new(ViewCache::new(CacheSettings::new(LEDGER_BYTES, reading))),
+            served: Arc::new(ViewCache::new(CacheSettings::new(
+                SERVED_BYTES,
+                reading.of_little(),
+            ))),
         })
 }
 

@@ -4,7 +4,7 @@ use axum::extract::State;
 use domain::connection::Provider;
 use domain::{ContainerTag, Document, DocumentStatus, DocumentType, Error, Filter, Result, Tenant};
 use edge::{
-    ApiResult, App, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, TypeName,
+    ApiResult, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, TypeName,
     deserialize_bool, deserialize_count, page_and_limit, parse_scope,
 };
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use service::Ctx;
 use service::{ListQuery, explain_empty_list, read_document_text};
 
+use crate::DocumentsState;
 use crate::wire::{ListedDocument, record_example};
 
 /// The number of texts that are read at the same time.
@@ -188,13 +189,14 @@ pub(crate) struct ListResponse {
 }
 
 pub(crate) async fn list_documents(
-    State(app): State<App>,
+    State(state): State<DocumentsState>,
     Auth { tenant, .. }: Auth<ReadContent>,
     Json(request): Json<ListRequest>,
 ) -> ApiResult<Json<ListResponse>> {
     let include_content = request.include_content;
     let query = request.into_query()?;
-    let page = service::list_documents(&app.ctx, &tenant, &query).await?;
+    let app = &state.app;
+    let page = state.list_documents(&tenant, &query).await?;
     let texts = if include_content {
         read_listed_texts(&app.ctx, &tenant, &page.documents).await?
     } else {

@@ -111,7 +111,7 @@ pub(crate) async fn list_processing(
         ..ListQuery::all_documents(parse_scope(None, tags.as_deref())?)
     };
 
-    let found = service::list_documents(&app.ctx, &tenant, &list_query).await?;
+    let found = service::list_documents(&app.ctx, &tenant, &list_query, None).await?;
     let mut documents = Vec::with_capacity(found.documents.len());
     for document in &found.documents {
         documents.push(ProcessingDocument {

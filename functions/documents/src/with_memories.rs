@@ -12,7 +12,7 @@ use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::{DocumentNameKind, ListQuery, find_documents, list_documents};
+use service::{DocumentNameKind, ListQuery, find_documents};
 
 use crate::DocumentsState;
 use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, parse_providers};
@@ -190,7 +190,7 @@ pub(crate) async fn list_with_memories(
         ..ListQuery::all_documents(scope)
     };
 
-    let found = list_documents(&state.app.ctx, &tenant, &query).await?;
+    let found = state.list_documents(&tenant, &query).await?;
     let documents = add_memories(&state, &tenant, &found.documents).await?;
 
     Ok(Json(DocumentsResponse {

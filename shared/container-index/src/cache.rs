@@ -154,6 +154,11 @@ impl<V: ContainerView> ViewCache<V> {
         self.open_at(ctx, tenant, id, state).await
     }
 
+    /// Checks whether the view of a container with this head fits into the cache.
+    pub(crate) fn has_room_for(&self, head: &IndexHead) -> bool {
+        V::expected_bytes(head, self.reading) <= self.max_bytes
+    }
+
     /// Checks whether a view of the container is warm, so that its head tells what is new.
     pub fn is_warm(&self, tenant: &Tenant, id: &ContainerId) -> bool {
         let key = (tenant.org().clone(), id.clone());

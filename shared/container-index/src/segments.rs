@@ -73,6 +73,21 @@ impl SegmentReading {
         max_page_bytes: 384 * 1024 * 1024,
     };
 
+    /// Returns how a view is read that needs little of a container, on one machine too.
+    #[must_use]
+    pub const fn of_little(mut self) -> Self {
+        if let Self::Beginnings {
+            above,
+            searches,
+            completes,
+            ..
+        } = &mut self
+        {
+            (*above, *searches, *completes) = (Self::WHOLE_BYTES, false, false);
+        }
+        self
+    }
+
     /// Returns how a view is read: less of it if it is not searched.
     pub(crate) const fn for_view(mut self, is_searched: bool) -> Self {
         if let Self::Beginnings { searches, .. } = &mut self {

@@ -255,8 +255,12 @@ pub struct IndexedDocument {
     pub authorship: Option<Authorship>,
     /// The time at which it was accepted, in milliseconds since the Unix epoch.
     pub created_at: i64,
-    /// The time of its last change, in milliseconds since the Unix epoch.
+    /// The time of its last commit, in milliseconds since the Unix epoch.
     pub updated_at: i64,
+    /// The time of the last change of its record, in milliseconds since the Unix epoch. It differs from
+    /// `updated_at` for imported documents. `None` if an earlier version wrote the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_at: Option<i64>,
 }
 
 impl IndexedDocument {
@@ -278,6 +282,7 @@ impl IndexedDocument {
             authorship: document.authorship_of(revision).cloned(),
             created_at: document.created_at.as_millis(),
             updated_at: document.updated_at.as_millis(),
+            changed_at: Some(document.updated_at.as_millis()),
         }
     }
 

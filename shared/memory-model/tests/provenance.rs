@@ -50,6 +50,7 @@ fn document_statements(number: u8, statements: Vec<Statement>) -> DocumentStatem
         authorship: None,
         created_at: 0,
         updated_at: 0,
+        changed_at: None,
     };
 
     DocumentStatements {

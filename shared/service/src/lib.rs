@@ -91,7 +91,9 @@ pub use items::{
     ItemDocument, file_item, item_custom_id, item_document_id, refile_item, release_claim,
     release_item,
 };
-pub use list::{DocumentPage, ListQuery, SortBy, list_documents, path_matches};
+pub use list::{
+    DocumentPage, ListQuery, ServedDocuments, SortBy, SortTime, list_documents, path_matches,
+};
 pub use manage_keys::{
     AgentKeySpec, CONSOLE_SESSION_SECONDS, ScopedKeySpec, create_agent_key, create_key,
     create_scoped_key, delete_key, end_console_session, end_session, expires_at, list_keys,

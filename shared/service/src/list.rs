@@ -1,6 +1,7 @@
 //! Listing documents: exact filters, order and totals.
 
 mod by_creation;
+mod by_index;
 mod first_entries;
 mod full_scan;
 
@@ -16,6 +17,11 @@ use domain::filter::Filter;
 use domain::ids::{ContainerId, DocumentId};
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
+
+pub use by_index::{ServedDocuments, SortTime};
+
+/// The most documents before a page that are read in the order of the list to find the page.
+const MAX_READ_BEFORE: usize = 500;
 
 /// The time by which a listing is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -175,12 +181,19 @@ pub struct DocumentPage {
 /// Lists documents. Ties in the order are broken by id, so the pages of a list that does not change
 /// are disjoint and complete.
 ///
-/// A list by creation without filters reads as far as its page. Any other list reads all documents,
-/// or those that are unfinished or failed if it is a list of such documents, and keeps one page.
+/// A list by creation without filters reads documents in order up to its page, if the page begins within the first
+/// 500 documents. Other lists use the indexes of large containers, if `served` is given and the indexes have the
+/// fields that the query needs. All others read every document, or those that are unfinished or failed if they are
+/// lists of such documents, and keep one page.
 ///
 /// # Errors
 /// Returns [`domain::Error::Forbidden`] for a tag out of reach, and the errors of the ports.
-pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Result<DocumentPage> {
+pub async fn list_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    query: &ListQuery,
+    served: Option<&dyn ServedDocuments>,
+) -> Result<DocumentPage> {
     let containers = find_containers(ctx, tenant, &query.scope).await?;
     if query.admits_nothing() {
         return Ok(DocumentPage {
@@ -198,11 +211,7 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
     }
     let ids: Vec<ContainerId> = tags_by_container.keys().cloned().collect();
 
-    let mut page = if query.is_by_creation() && query.admits_everything() {
-        by_creation::read_page(ctx, tenant, &ids, query).await?
-    } else {
-        full_scan::read_page(ctx, tenant, &ids, query).await?
-    };
+    let mut page = read_page(ctx, tenant, &ids, query, served).await?;
     for document in &mut page.documents {
         if let Some(tag) = tags_by_container.get(&document.container) {
             visible_tags.set_tags(document, tag);
@@ -210,6 +219,26 @@ pub async fn list_documents(ctx: &Ctx, tenant: &Tenant, query: &ListQuery) -> Re
     }
 
     Ok(page)
+}
+
+async fn read_page(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    ids: &[ContainerId],
+    query: &ListQuery,
+    served: Option<&dyn ServedDocuments>,
+) -> Result<DocumentPage> {
+    let reads_in_order = query.is_by_creation() && query.admits_everything();
+    let is_near = query.skipped() <= MAX_READ_BEFORE;
+    if let Some(served) = served.filter(|_| !reads_in_order || !is_near)
+        && let Some(page) = by_index::read_page(ctx, tenant, ids, query, served).await?
+    {
+        return Ok(page);
+    }
+    match reads_in_order {
+        true => by_creation::read_page(ctx, tenant, ids, query).await,
+        false => full_scan::read_page(ctx, tenant, ids, query).await,
+    }
 }
 
 /// Checks whether the name of a document contains `wanted`, whatever the case of either.

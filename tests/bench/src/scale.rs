@@ -262,6 +262,7 @@ fn operations(document: &str) -> Vec<Operation> {
 
     let list = json!({"containerTags": [TAG], "limit": 10});
     let last_page = json!({"containerTags": [TAG], "limit": 10, "page": 1_000});
+    let below = json!({"containerTags": [TAG], "limit": 10, "filepath": "/nowhere/"});
     let profile = json!({"containerTag": TAG});
     let operation = |name, method, path: &str, body: Box<dyn Fn(usize) -> Value>| Operation {
         name,
@@ -306,6 +307,12 @@ fn operations(document: &str) -> Vec<Operation> {
             "POST",
             "/v3/documents/list",
             Box::new(fixed(last_page.clone())),
+        ),
+        operation(
+            "list below a path",
+            "POST",
+            "/v3/documents/list",
+            Box::new(fixed(below)),
         ),
         operation(
             "list memories, page 1",

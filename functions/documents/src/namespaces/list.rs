@@ -12,7 +12,7 @@ use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::{ListQuery, list_documents};
+use service::ListQuery;
 
 use super::document::{DocumentSystem, system_example};
 use super::{GROUP, NAMESPACE};
@@ -114,7 +114,7 @@ pub(crate) async fn list_namespace_documents(
     let include = request.include.unwrap_or_default();
 
     let ctx = &state.app.ctx;
-    let found = list_documents(ctx, &tenant, &query).await?;
+    let found = state.list_documents(&tenant, &query).await?;
     let mut texts = vec![None; found.documents.len()];
     if include.content {
         texts = read_listed_texts(ctx, &tenant, &found.documents).await?;

@@ -64,7 +64,12 @@ pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<L
         }
     };
 
+    let changed_at = match change {
+        DocumentChange::Create(document) => document.updated_at,
+        _ => now,
+    };
     indexed_document.updated_at = now.as_millis();
+    indexed_document.changed_at = Some(changed_at.as_millis());
     let (pack, statements) = (pack.clone(), statements.cloned());
 
     Ok(LogEntry::Put {

@@ -49,6 +49,7 @@ pub(crate) fn document(statements: Vec<Statement>) -> DocumentStatements {
         authorship: None,
         created_at: 0,
         updated_at: 0,
+        changed_at: None,
     };
     DocumentStatements {
         document,

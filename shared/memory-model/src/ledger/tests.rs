@@ -85,6 +85,7 @@ pub(super) fn document_statements(name: u8, statements: Vec<Statement>) -> Docum
         authorship: None,
         created_at,
         updated_at: created_at,
+        changed_at: None,
     };
 
     DocumentStatements {

@@ -82,6 +82,7 @@ fn ledger_with(metadata: serde_json::Value, statements: Vec<Statement>) -> Ledge
         authorship: None,
         created_at: 0,
         updated_at: 0,
+        changed_at: None,
     };
 
     let mut ledger = Ledger::new(container('c'));

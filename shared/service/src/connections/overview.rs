@@ -129,5 +129,5 @@ pub async fn list_synced_documents(
         limit: MAX_SYNCED,
         ..ListQuery::all_documents(scope)
     };
-    Ok(list_documents(ctx, tenant, &query).await?.documents)
+    Ok(list_documents(ctx, tenant, &query, None).await?.documents)
 }
