@@ -4,9 +4,13 @@ use std::collections::HashMap;
 
 use container_index::{IndexedMemories, partial_segments, read_until_fetched};
 use domain::{ContainerId, Document, Result, TaskType, Tenant};
+use futures::stream::{self, StreamExt, TryStreamExt};
 use memory_model::Ledger;
 
 use crate::DocumentsState;
+
+/// The number of containers that are opened at the same time.
+const PARALLEL_READS: usize = 8;
 
 /// Calls `read` for each document that shows memories, with the ledger of its container, and returns the
 /// results, `None` for other documents. Each container is opened once. `read` may be called again if a
@@ -22,14 +26,18 @@ pub(crate) async fn read_memories<T>(
 ) -> Result<Vec<Option<T>>> {
     let ctx = &state.app.ctx;
     let mut positions: HashMap<&ContainerId, usize> = HashMap::new();
-    let mut opened: Vec<IndexedMemories<()>> = Vec::new();
+    let mut openings = Vec::new();
     for document in documents {
         let container = &document.container;
         if shows_memories(document) && !positions.contains_key(container) {
-            positions.insert(container, opened.len());
-            opened.push(state.ledgers.open(ctx, tenant, container).await?);
+            positions.insert(container, openings.len());
+            openings.push(state.ledgers.open(ctx, tenant, container));
         }
     }
+    let opened: Vec<IndexedMemories<()>> = stream::iter(openings)
+        .buffered(PARALLEL_READS)
+        .try_collect()
+        .await?;
 
     let read_one = |document: &Document| {
         let position = positions.get(&document.container)?;

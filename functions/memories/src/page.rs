@@ -70,37 +70,7 @@ impl MemoryQuery {
         tenant: &Tenant,
         cache: &ViewCache<IndexedMemories<()>>,
     ) -> Result<(Vec<LocatedMemory<'a>>, usize)> {
-        let time = match self.sort {
-            SortField::CreatedAt => ListedTime::Created,
-            SortField::UpdatedAt => ListedTime::Updated,
-        };
-        let select = |entries: &mut dyn Iterator<Item = ListEntry>| {
-            let mut selection = PageSelection::new(self.page, self.is_ascending);
-            let mut listed = entries
-                .filter(|entry| self.includes_forgotten || container_memories.is_live(entry));
-            listed
-                .try_for_each(|entry| {
-                    selection.push(entry.time()?, entry);
-                    Some(())
-                })
-                .map(|()| selection)
-        };
-        let mut selection = None;
-        if self.filter.is_none() {
-            let list = || select(&mut container_memories.list_latest(time));
-            selection = container_memories.read(ctx, tenant, list).await?;
-        }
-        let selection = match selection {
-            Some(selection) => selection,
-            // All are read: for the filter, or because the times of some are not known.
-            None => {
-                let filter = self.filter.as_ref();
-                let scanned =
-                    scan_matching(container_memories, ctx, tenant, cache, time, filter).await?;
-                select(&mut scanned.into_iter()).expect("a scan gives times")
-            }
-        };
-
+        let selection = self.select(container_memories, ctx, tenant, cache).await?;
         let total = selection.total;
         let (mut candidates, skipped) = selection.into_candidates();
         candidates.sort_unstable_by(ListEntry::compare_places);
@@ -113,6 +83,64 @@ impl MemoryQuery {
         self.sort_memories(&mut found);
         let page = found.into_iter().skip(skipped).take(self.page.limit);
         Ok((page.collect(), total))
+    }
+
+    /// Selects the memories that may be on the page. All memories are read for a filter, or if the times of some
+    /// are not known without that.
+    async fn select(
+        &self,
+        container_memories: &ContainerMemories,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        cache: &ViewCache<IndexedMemories<()>>,
+    ) -> Result<PageSelection<ListEntry>> {
+        let time = match self.sort {
+            SortField::CreatedAt => ListedTime::Created,
+            SortField::UpdatedAt => ListedTime::Updated,
+        };
+        if self.filter.is_none() {
+            let list = || {
+                let latest = container_memories.list_latest(time);
+                self.select_timed(container_memories, latest)
+            };
+            if let Some(selection) = container_memories.read(ctx, tenant, list).await? {
+                return Ok(selection);
+            }
+        }
+
+        container_memories.begin_scan(tenant, cache).await;
+        let prepare = || -> Vec<Option<MemoryFilter<'_>>> {
+            let filter = self.filter.as_ref();
+            let containers = container_memories.containers.iter();
+            let prepared = containers
+                .map(|(_, memories)| filter.map(|filter| memories.ledger().prepare_filter(filter)));
+            prepared.collect()
+        };
+        let filters = container_memories.read(ctx, tenant, prepare).await?;
+        let matches = |entry: &ListEntry, memory: &Memory| {
+            let filter = filters[entry.container].as_ref();
+            filter.is_none_or(|filter| filter.matches(memory))
+        };
+        let matching = container_memories
+            .scan_latest(ctx, tenant, cache, time, matches)
+            .await?;
+        let selection = self.select_timed(container_memories, matching.into_iter());
+        Ok(selection.expect("a scan gives times"))
+    }
+
+    /// Selects memories by their times. Returns `None` if one of them has none.
+    fn select_timed(
+        &self,
+        container_memories: &ContainerMemories,
+        entries: impl Iterator<Item = ListEntry>,
+    ) -> Option<PageSelection<ListEntry>> {
+        let mut selection = PageSelection::new(self.page, self.is_ascending);
+        for entry in entries {
+            if self.includes_forgotten || container_memories.is_live(&entry) {
+                selection.push(entry.time()?, entry);
+            }
+        }
+        Some(selection)
     }
 
     /// Sorts by the requested field. Equal times are sorted by fields that never change.
@@ -130,31 +158,6 @@ impl MemoryQuery {
         };
         (time, memory.said_at, &memory.id)
     }
-}
-
-/// Returns the memories that match a filter, or all of them.
-async fn scan_matching(
-    container_memories: &ContainerMemories,
-    ctx: &Ctx,
-    tenant: &Tenant,
-    cache: &ViewCache<IndexedMemories<()>>,
-    time: ListedTime,
-    filter: Option<&Filter>,
-) -> Result<Vec<ListEntry>> {
-    container_memories.begin_scan(tenant, cache).await;
-    let prepare = || -> Vec<Option<MemoryFilter<'_>>> {
-        let containers = container_memories.containers.iter();
-        let prepared = containers
-            .map(|(_, memories)| filter.map(|filter| memories.ledger().prepare_filter(filter)));
-        prepared.collect()
-    };
-    let filters = container_memories.read(ctx, tenant, prepare).await?;
-    container_memories
-        .scan_latest(ctx, tenant, cache, time, |entry, memory| {
-            let filter = filters[entry.container].as_ref();
-            filter.is_none_or(|filter| filter.matches(memory))
-        })
-        .await
 }
 
 /// Selects the items of a page by their times. Items that have the time of the first or the last of the page are

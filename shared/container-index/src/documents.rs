@@ -32,6 +32,9 @@ const MAX_SCANNED: u64 = 500;
 /// The number of documents of which the attributes are read between two pauses. What is missing of them is
 /// fetched together.
 const SELECTED_TOGETHER: usize = 32_768;
+/// The number of attempts to open an index with all documents. Another request may have brought it further than
+/// the head that was read.
+const OPEN_ATTEMPTS: usize = 3;
 
 /// The documents of a container that search serves, without their chunks.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +44,7 @@ pub struct IndexedDocuments {
     partial: Arc<[PartialSegment]>,
     /// The documents that the log has put since, and `None` for those that it has removed.
     changed: Arc<HashMap<DocumentId, Option<IndexedDocument>>>,
-    /// The estimated bytes of these.
+    /// The estimated bytes of `changed`.
     changed_bytes: usize,
 }
 
@@ -66,8 +69,8 @@ impl IndexedDocuments {
         self.index.len_documents().saturating_add_signed(kept.sum())
     }
 
-    /// Adds the times and the ids of the documents of the segments at these `places` to which `sort_time` gives a
-    /// time, without those that the log has changed. Of partial segments, this is read through
+    /// Returns the times and the ids of the documents of the segments at these `places` to which `sort_time` gives
+    /// a time, without those that the log has changed. Of partial segments, this is read through
     /// [`read_until_fetched`].
     fn select_stored(
         &self,
@@ -110,15 +113,9 @@ impl ServedDocuments for ViewCache<IndexedDocuments> {
         container: &ContainerId,
         sort_time: &SortTime<'_>,
     ) -> PortResult<Option<Vec<(Timestamp, DocumentId)>>> {
-        let is_warm = self.is_warm(tenant, container);
-        let state = ContainerState::read(ctx, tenant, container, is_warm).await?;
-        let expected = state.head.document_count;
-        let view = self.open_at(ctx, tenant, container, state).await?;
-        let len = view.len();
-        if expected.is_some_and(|expected| expected != len as u64) {
+        let Some(view) = open_complete(self, ctx, tenant, container).await? else {
             return Ok(None);
-        }
-
+        };
         let mut selected: Vec<_> = view.select_changed(sort_time).collect();
         for start in (0..view.index.len_documents()).step_by(SELECTED_TOGETHER) {
             let places = start..start + SELECTED_TOGETHER;
@@ -134,6 +131,25 @@ impl ServedDocuments for ViewCache<IndexedDocuments> {
         let is_large = head.document_count.is_some_and(|count| count > MAX_SCANNED);
         is_large && self.has_room_for(head)
     }
+}
+
+/// Opens the index of a container. Returns `None` if it does not have as many documents as the head counts.
+async fn open_complete(
+    cache: &ViewCache<IndexedDocuments>,
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+) -> PortResult<Option<IndexedDocuments>> {
+    for _ in 0..OPEN_ATTEMPTS {
+        let is_warm = cache.is_warm(tenant, container);
+        let state = ContainerState::read(ctx, tenant, container, is_warm).await?;
+        let expected = state.head.document_count;
+        let view = cache.open_at(ctx, tenant, container, state).await?;
+        if expected.is_none_or(|expected| expected == view.len() as u64) {
+            return Ok(Some(view));
+        }
+    }
+    Ok(None)
 }
 
 #[async_trait]

@@ -242,7 +242,11 @@ fn list(index: &ContainerIndex, time: ListedTime) -> Vec<(String, Option<i64>)> 
     let listed = index.list_documents(time).expect("nothing is missing");
     let mut ids: Vec<(String, Option<i64>)> = Vec::new();
     for document in listed {
-        let id = index.document_at(document.place).id().unwrap().into_owned();
+        let id = index
+            .document_at(document.place)
+            .id()
+            .expect("an id")
+            .into_owned();
         assert_eq!(index.place_of(&id), Some(document.place));
         ids.push((id, document.time));
     }
