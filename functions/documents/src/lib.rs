@@ -29,7 +29,7 @@ use container_index::{
 use domain::{Result, Tenant};
 use edge::App;
 use openapi::Operation;
-use service::{DocumentPage, ListQuery, list_documents};
+use service::{DocumentPage, ListQuery, ServedDocuments, list_documents};
 
 pub use upload::MAX_FILE_BYTES;
 use upload::{DirectFileBytes, FORM_BYTES};
@@ -40,7 +40,7 @@ pub const LAMBDA_FILE_BYTES: usize = 4 * 1024 * 1024;
 /// The bytes of warm memories that fit into a function of 512 MB besides everything else.
 const LEDGER_BYTES: usize = 128 * 1024 * 1024;
 /// The bytes of the cache of indexes that lists read.
-const SERVED_BYTES: usize = 64 * 1024 * 1024;
+const DOCUMENT_INDEX_BYTES: usize = 64 * 1024 * 1024;
 
 /// The state of these routes: the ports, the warm memories for answers that include them, and the warm indexes
 /// for lists.
@@ -48,13 +48,14 @@ const SERVED_BYTES: usize = 64 * 1024 * 1024;
 struct DocumentsState {
     app: App,
     ledgers: Arc<ViewCache<IndexedMemories<()>>>,
-    served: Arc<ViewCache<IndexedDocuments>>,
+    document_indexes: Arc<ViewCache<IndexedDocuments>>,
 }
 
 impl DocumentsState {
     /// Lists documents, those of large containers by their indexes.
     async fn list_documents(&self, tenant: &Tenant, query: &ListQuery) -> Result<DocumentPage> {
-        list_documents(&self.app.ctx, tenant, query, Some(&*self.served)).await
+        let indexes = Some(&*self.document_indexes as &dyn ServedDocuments);
+        list_documents(&self.app.ctx, tenant, query, indexes).await
     }
 }
 
@@ -144,8 +145,8 @@ pub fn router(app: App, direct_file_bytes: usize, reading: SegmentReading) -> Ro
         .with_state(DocumentsState {
             app,
             ledgers: Arc::new(ViewCache::new(CacheSettings::new(LEDGER_BYTES, reading))),
-            served: Arc::new(ViewCache::new(CacheSettings::new(
-                SERVED_BYTES,
+            document_indexes: Arc::new(ViewCache::new(CacheSettings::new(
+                DOCUMENT_INDEX_BYTES,
                 reading.of_little(),
             ))),
         })

@@ -45,9 +45,7 @@ impl ListEntry {
     pub(crate) fn time(&self) -> Option<Timestamp> {
         self.listed.time
     }
-}
 
-impl ListEntry {
     /// Returns the entry with this time of its memory.
     fn with_time(&self, time: ListedTime, memory: &Memory) -> Self {
         let mut entry = self.clone();
@@ -180,24 +178,21 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         }
     }
 
-    /// Reads the latest version of every memory, one after another, and returns those that `matches` accepts, with
-    /// their times.
+    /// Reads memories of a list, one after another, and returns those that `matches` accepts, with their times.
     ///
     /// # Errors
     /// Those of the ports.
-    pub(crate) async fn scan_latest(
+    pub(crate) async fn scan(
         &self,
         ctx: &Ctx,
         tenant: &Tenant,
         cache: &ViewCache<IndexedMemories<I>>,
-        time: ListedTime,
+        (time, entries): (ListedTime, &[ListEntry]),
         matches: impl Fn(&ListEntry, &Memory) -> bool,
     ) -> Result<Vec<ListEntry>> {
         self.begin_scan(tenant, cache).await;
-        let list = || self.list_latest(time).collect();
-        let latest: Vec<ListEntry> = self.read(ctx, tenant, list).await?;
         let mut found = Vec::new();
-        for together in latest.chunks(SCANNED_TOGETHER) {
+        for together in entries.chunks(SCANNED_TOGETHER) {
             let scan = || -> Vec<ListEntry> {
                 let read = together.iter().filter_map(|entry| {
                     let memory = self.read_entry(entry)?.memory;
@@ -330,9 +325,12 @@ impl<I: MemoryIndex> ContainerMemories<I> {
             MemoryTarget::Content(text) => text,
         };
 
+        let time = ListedTime::Created;
+        let list = || self.list_latest(time).collect();
+        let latest: Vec<ListEntry> = self.read(ctx, tenant, list).await?;
         let has_text = |_: &ListEntry, memory: &Memory| memory.text == text;
         let found = self
-            .scan_latest(ctx, tenant, cache, ListedTime::Created, has_text)
+            .scan(ctx, tenant, cache, (time, &latest), has_text)
             .await?;
         let read = || {
             let read = found.iter().filter_map(|entry| self.read_entry(entry));

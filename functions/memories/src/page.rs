@@ -85,8 +85,8 @@ impl MemoryQuery {
         Ok((page.collect(), total))
     }
 
-    /// Selects the memories that may be on the page. All memories are read for a filter, or if the times of some
-    /// are not known without that.
+    /// Selects the memories that may be on the page. All memories are read for a filter, and otherwise those whose
+    /// times are not stored.
     async fn select(
         &self,
         container_memories: &ContainerMemories,
@@ -108,6 +108,11 @@ impl MemoryQuery {
             }
         }
 
+        let list = || container_memories.list_latest(time).collect();
+        let latest: Vec<ListEntry> = container_memories.read(ctx, tenant, list).await?;
+        let is_read = |entry: &ListEntry| self.filter.is_some() || entry.time().is_none();
+        let (to_read, timed): (Vec<ListEntry>, Vec<ListEntry>) =
+            latest.into_iter().partition(is_read);
         container_memories.begin_scan(tenant, cache).await;
         let prepare = || -> Vec<Option<MemoryFilter<'_>>> {
             let filter = self.filter.as_ref();
@@ -122,9 +127,10 @@ impl MemoryQuery {
             filter.is_none_or(|filter| filter.matches(memory))
         };
         let matching = container_memories
-            .scan_latest(ctx, tenant, cache, time, matches)
+            .scan(ctx, tenant, cache, (time, &to_read), matches)
             .await?;
-        let selection = self.select_timed(container_memories, matching.into_iter());
+        let listed = timed.into_iter().chain(matching);
+        let selection = self.select_timed(container_memories, listed);
         Ok(selection.expect("a scan gives times"))
     }
 

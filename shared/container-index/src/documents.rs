@@ -12,10 +12,9 @@ use domain::{
     SegmentRef, Tenant, Timestamp,
 };
 use search_engine::{ContainerIndex, SegmentError};
-use serde_json::{Map, Value};
 use service::{Ctx, ServedDocuments, SortTime};
 
-use crate::cache::ViewCache;
+use crate::cache::{ViewCache, page_bytes};
 use crate::chunks::{decode_attributes, last_of_each};
 use crate::segments::{
     PartialSegment, SegmentReading, StoredFile, open_segments, read_until_fetched,
@@ -31,10 +30,10 @@ const CHANGED_DOCUMENT_BYTES: usize = 512;
 const MAX_SCANNED: u64 = 500;
 /// The number of documents of which the attributes are read between two pauses. What is missing of them is
 /// fetched together.
-const SELECTED_TOGETHER: usize = 32_768;
+const SELECTED_TOGETHER: usize = 16_384;
 /// The number of attempts to open an index with all documents. Another request may have brought it further than
 /// the head that was read.
-const OPEN_ATTEMPTS: usize = 3;
+const OPEN_ATTEMPTS: usize = 2;
 
 /// The documents of a container that search serves, without their chunks.
 #[derive(Debug, Clone, Default)]
@@ -51,12 +50,11 @@ pub struct IndexedDocuments {
 impl IndexedDocuments {
     /// Puts a document, or removes it.
     fn change(&mut self, id: DocumentId, document: Option<IndexedDocument>) {
-        let metadata = document.iter().map(|document| &document.metadata);
-        let bytes = metadata
-            .map(|metadata| 2 * json_len(metadata))
-            .sum::<usize>();
-        self.changed_bytes += CHANGED_DOCUMENT_BYTES + bytes;
-        Arc::make_mut(&mut self.changed).insert(id, document);
+        self.changed_bytes += estimate_bytes(document.as_ref());
+        let replaced = Arc::make_mut(&mut self.changed).insert(id, document);
+        if let Some(replaced) = replaced {
+            self.changed_bytes -= estimate_bytes(replaced.as_ref());
+        }
     }
 
     /// Returns the number of documents.
@@ -82,7 +80,7 @@ impl IndexedDocuments {
         for view in views.take(places.len()) {
             let attributes = match view.attributes() {
                 Ok(attributes) => attributes,
-                // All that is missing is asked for.
+                // It is fetched before the next run, with all others that are missing.
                 Err(SegmentError::NotFetched) => continue,
                 Err(error) => return Err(PortError::Corrupt(error.to_string())),
             };
@@ -116,11 +114,16 @@ impl ServedDocuments for ViewCache<IndexedDocuments> {
         let Some(view) = open_complete(self, ctx, tenant, container).await? else {
             return Ok(None);
         };
+        let bytes_before = page_bytes(&view);
         let mut selected: Vec<_> = view.select_changed(sort_time).collect();
         for start in (0..view.index.len_documents()).step_by(SELECTED_TOGETHER) {
             let places = start..start + SELECTED_TOGETHER;
             let read = || view.select_stored(places.clone(), sort_time);
             selected.extend(read_until_fetched(ctx, tenant, view.partial_segments(), read).await??);
+            let read_bytes = page_bytes(&view).saturating_sub(bytes_before);
+            if !self.record_read(tenant, container, &view, read_bytes) {
+                return Ok(None);
+            }
             // Other requests of this thread go on.
             tokio::task::yield_now().await;
         }
@@ -145,7 +148,7 @@ async fn open_complete(
         let state = ContainerState::read(ctx, tenant, container, is_warm).await?;
         let expected = state.head.document_count;
         let view = cache.open_at(ctx, tenant, container, state).await?;
-        if expected.is_none_or(|expected| expected == view.len() as u64) {
+        if expected == Some(view.len() as u64) {
             return Ok(Some(view));
         }
     }
@@ -237,7 +240,10 @@ impl ContainerView for IndexedDocuments {
     }
 }
 
-/// Returns the length of metadata as JSON.
-fn json_len(metadata: &Map<String, Value>) -> usize {
-    serde_json::to_vec(metadata).map_or(0, |json| json.len())
+/// Estimates the bytes that a changed document takes in memory.
+fn estimate_bytes(document: Option<&IndexedDocument>) -> usize {
+    let metadata = document.map(|document| serde_json::to_vec(&document.metadata));
+    let metadata = metadata.map_or(0, |json| json.map_or(0, |json| json.len()));
+    // A value takes about twice as much as its JSON.
+    CHANGED_DOCUMENT_BYTES + 2 * metadata
 }

@@ -73,7 +73,7 @@ impl SegmentReading {
         max_page_bytes: 384 * 1024 * 1024,
     };
 
-    /// Returns how a view is read that needs little of a container, on one machine too.
+    /// Returns how a view is read of which requests need a small part, also with local stores.
     #[must_use]
     pub const fn of_little(mut self) -> Self {
         if let Self::Beginnings {

@@ -21,11 +21,14 @@ use domain::metadata::Metadata;
 use domain::ports::{DocumentListing, PortResult};
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
+use tracing::warn;
 
 /// The most containers of a list that reads indexes. Of more containers, most are small.
 const MAX_CONTAINERS: usize = 16;
-/// The most unfinished and failed documents of a container whose records are read.
-const MAX_PENDING: usize = 2_000;
+/// The number of containers that are read at the same time.
+const PARALLEL_READS: usize = 4;
+/// The most records of a container that are read beside its index, or in place of it: one part of a scan.
+const MAX_RECORDS: usize = 500;
 /// The number of attempts to read a page while its documents change.
 const ATTEMPTS: usize = 2;
 
@@ -87,7 +90,11 @@ pub(super) async fn read_page(
         match reader.read_page(&containers).await {
             Ok(ReadOutcome::Page(page)) => return Ok(Some(page)),
             Ok(ReadOutcome::Changed) => {}
-            Ok(ReadOutcome::Unknown) | Err(PortError::Corrupt(_)) => return Ok(None),
+            Ok(ReadOutcome::Unknown) => return Ok(None),
+            Err(error @ (PortError::Corrupt(_) | PortError::Unavailable(_))) => {
+                warn!(%error, "a list reads all records in place of an index: {error}");
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -170,7 +177,7 @@ impl IndexReader<'_> {
         for (id, head) in containers {
             searches.push(self.find_candidates(id, head));
         }
-        let mut searches = stream::iter(searches).buffer_unordered(MAX_CONTAINERS);
+        let mut searches = stream::iter(searches).buffer_unordered(PARALLEL_READS);
         while let Some(candidates) = searches.try_next().await? {
             let Some(candidates) = candidates else {
                 return Ok(ReadOutcome::Unknown);
@@ -201,15 +208,15 @@ impl IndexReader<'_> {
         head: &IndexHead,
     ) -> PortResult<Option<Candidates>> {
         let (ctx, tenant) = (self.ctx, self.tenant);
-        if !head.pending_listed {
+        if !head.pending_listed || !self.served.is_worthwhile(head) {
             return self.read_all_records(id).await;
         }
 
-        // Pending documents are read first. One that is done by the time the index is read is left out of what
-        // the index has, so it counts once.
+        // The list of pending documents is read first. Some of them may be done by the time the index is read, so
+        // all are left out of what the index has, and each counts once.
         let documents = &ctx.documents;
         let (pending_ids, next) = documents
-            .list_pending(tenant, id, None, MAX_PENDING)
+            .list_pending(tenant, id, None, MAX_RECORDS)
             .await?;
         if next.is_some() {
             return Ok(None);
@@ -228,13 +235,13 @@ impl IndexReader<'_> {
         }))
     }
 
-    /// Reads all documents of a container of which not all pending documents are listed: it is new, or an earlier
-    /// version has written it. Returns `None` if it has too many.
+    /// Reads the records of a small container, or of one of which not all pending documents are listed. Returns
+    /// `None` if it has too many.
     async fn read_all_records(&self, id: &ContainerId) -> PortResult<Option<Candidates>> {
         let listing = DocumentListing::OldestFirst;
         let documents = &self.ctx.documents;
         let (mut records, next) = documents
-            .list_page(self.tenant, id, listing, None, MAX_PENDING)
+            .list_page(self.tenant, id, listing, None, MAX_RECORDS)
             .await?;
         records.retain(|document| self.is_listed(id, document));
         Ok(next.is_none().then_some(Candidates {
@@ -301,7 +308,7 @@ impl IndexReader<'_> {
                 PageDocument::Served(key) => key,
             };
             match records.next().flatten() {
-                Some(record) if self.is_expected(containers, &key, &record) => {
+                Some(record) if self.matches_index(containers, &key, &record) => {
                     documents.push(record)
                 }
                 _ => return Ok(None),
@@ -310,8 +317,8 @@ impl IndexReader<'_> {
         Ok(Some(documents))
     }
 
-    /// Checks whether a record is as its index says.
-    fn is_expected(
+    /// Checks whether a record has the values that the index has.
+    fn matches_index(
         &self,
         containers: &[(&ContainerId, &IndexHead)],
         key: &SortKey,
