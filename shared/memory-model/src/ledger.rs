@@ -357,9 +357,16 @@ impl Ledger {
         let last = topic_memories
             .find(|other| other.first_version == memory.first_version && !other.is_replaced());
         let last = last.or_else(|| self.memories.get(&memory.id));
-        let versions = std::iter::successors(last, |version| {
-            version.parent.as_ref().and_then(|id| self.memories.get(id))
-        });
+        let parent_of = |version: &Arc<Memory>| {
+            let id = version.parent.as_ref()?;
+            let parent = self.memories.get(id);
+            if parent.is_none() {
+                // It is yet to be fetched, and its parents are as well.
+                self.ask_for_settled_versions(&memory.topic);
+            }
+            parent
+        };
+        let versions = std::iter::successors(last, parent_of);
         let mut versions: Vec<Arc<Memory>> = versions.take(MAX_HISTORY_VERSIONS).collect();
         versions.reverse();
         versions

@@ -1,8 +1,8 @@
 //! Topics with many statements, of which most are settled, and groups of many topics.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use domain::{ContainerId, DocumentId, MemoryEdit, RetractionEffect, Statement, Trust};
@@ -287,6 +287,78 @@ fn a_statement_costs_the_same_however_many_a_topic_has() {
         assert!(few < 100, "{few} records");
         assert_eq!(many, few);
     }
+}
+
+/// A store that has a record once it was asked for and then fetched.
+#[derive(Debug, Default)]
+struct FetchingStore {
+    records: MapStore,
+    fetched: Mutex<BTreeSet<String>>,
+    missing: Mutex<BTreeSet<String>>,
+}
+
+impl FetchingStore {
+    fn has(&self, key: &str) -> bool {
+        let has = self.fetched.lock().unwrap().contains(key);
+        if !has {
+            self.missing.lock().unwrap().insert(key.to_owned());
+        }
+        has
+    }
+
+    /// Calls `read` until nothing is missing. Returns its last result, and the number of times that something
+    /// was fetched.
+    fn read_fetching<T>(&self, read: impl Fn() -> T) -> (T, usize) {
+        for rounds in 0.. {
+            let result = read();
+            let mut missing = self.missing.lock().unwrap();
+            if missing.is_empty() {
+                return (result, rounds);
+            }
+            self.fetched.lock().unwrap().append(&mut missing);
+        }
+        unreachable!("the loop returns")
+    }
+}
+
+impl LedgerStore for FetchingStore {
+    fn get(&self, key: &str) -> Option<Bytes> {
+        self.records.get(key).filter(|_| self.has(key))
+    }
+
+    fn contains(&self, key: &str) -> bool {
+        self.records.contains(key) && self.has(key)
+    }
+
+    fn keys(&self, prefix: &str) -> Vec<String> {
+        self.records.keys(prefix)
+    }
+}
+
+#[test]
+fn a_long_history_is_fetched_in_few_rounds() {
+    let container = ContainerId::parse("cccccccccccccccccccccc").unwrap();
+    let mut ledger = Ledger::new(container.clone());
+    for number in 0..120 {
+        let statement = lives_in(&format!("place{number}"), i64::from(number));
+        ledger.insert_document(document_statements(number, vec![statement]));
+    }
+    ledger.recompute_memories();
+    let latest = find_memory(&ledger, "User lives in place119.");
+    let expected = ledger.memory_history(latest);
+    assert_eq!(expected.len(), 100);
+
+    let mut records = MapStore::default();
+    store_and_restore(&ledger, &mut records);
+    let store = Arc::new(FetchingStore {
+        records,
+        ..FetchingStore::default()
+    });
+    let (restored, _) = store.read_fetching(|| Ledger::restore(container.clone(), store.clone()));
+    let restored = restored.unwrap();
+    let (history, rounds) = store.read_fetching(|| restored.memory_history(latest));
+    assert_eq!(history, expected);
+    assert!(rounds <= 6, "{rounds} rounds");
 }
 
 #[test]
