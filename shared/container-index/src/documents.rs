@@ -30,7 +30,7 @@ const CHANGED_DOCUMENT_BYTES: usize = 512;
 const MAX_SCANNED: u64 = 500;
 /// The number of documents of which the attributes are read between two pauses. What is missing of them is
 /// fetched together.
-const SELECTED_TOGETHER: usize = 16_384;
+const SELECTED_TOGETHER: usize = 32_768;
 /// The number of attempts to open an index with all documents. Another request may have brought it further than
 /// the head that was read.
 const OPEN_ATTEMPTS: usize = 2;
