@@ -168,7 +168,8 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         })
     }
 
-    /// Makes room in `cache` for what a scan reads. What does not fit is dropped with these memories.
+    /// Makes room in `cache` for what a scan reads, and waits for other scans if that does not fit. It is then
+    /// dropped with these memories.
     pub(crate) async fn begin_scan(&self, tenant: &Tenant, cache: &ViewCache<IndexedMemories<I>>) {
         if self.large_read.get().is_none() {
             let views = self.containers.iter();
@@ -179,6 +180,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
     }
 
     /// Reads memories of a list, one after another, and returns those that `matches` accepts, with their times.
+    /// Called after [`ContainerMemories::begin_scan`].
     ///
     /// # Errors
     /// Those of the ports.
@@ -186,11 +188,9 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         &self,
         ctx: &Ctx,
         tenant: &Tenant,
-        cache: &ViewCache<IndexedMemories<I>>,
         (time, entries): (ListedTime, &[ListEntry]),
         matches: impl Fn(&ListEntry, &Memory) -> bool,
     ) -> Result<Vec<ListEntry>> {
-        self.begin_scan(tenant, cache).await;
         let mut found = Vec::new();
         for together in entries.chunks(SCANNED_TOGETHER) {
             let scan = || -> Vec<ListEntry> {
@@ -326,12 +326,11 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         };
 
         let time = ListedTime::Created;
+        self.begin_scan(tenant, cache).await;
         let list = || self.list_latest(time).collect();
         let latest: Vec<ListEntry> = self.read(ctx, tenant, list).await?;
         let has_text = |_: &ListEntry, memory: &Memory| memory.text == text;
-        let found = self
-            .scan(ctx, tenant, cache, (time, &latest), has_text)
-            .await?;
+        let found = self.scan(ctx, tenant, (time, &latest), has_text).await?;
         let read = || {
             let read = found.iter().filter_map(|entry| self.read_entry(entry));
             read.collect()

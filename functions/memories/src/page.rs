@@ -108,12 +108,12 @@ impl MemoryQuery {
             }
         }
 
+        container_memories.begin_scan(tenant, cache).await;
         let list = || container_memories.list_latest(time).collect();
         let latest: Vec<ListEntry> = container_memories.read(ctx, tenant, list).await?;
         let is_read = |entry: &ListEntry| self.filter.is_some() || entry.time().is_none();
         let (to_read, timed): (Vec<ListEntry>, Vec<ListEntry>) =
             latest.into_iter().partition(is_read);
-        container_memories.begin_scan(tenant, cache).await;
         let prepare = || -> Vec<Option<MemoryFilter<'_>>> {
             let filter = self.filter.as_ref();
             let containers = container_memories.containers.iter();
@@ -127,7 +127,7 @@ impl MemoryQuery {
             filter.is_none_or(|filter| filter.matches(memory))
         };
         let matching = container_memories
-            .scan(ctx, tenant, cache, (time, &to_read), matches)
+            .scan(ctx, tenant, (time, &to_read), matches)
             .await?;
         let listed = timed.into_iter().chain(matching);
         let selection = self.select_timed(container_memories, listed);

@@ -307,7 +307,7 @@ impl<V: ContainerView> ViewCache<V> {
     /// unless it was read as a whole and fits.
     fn record_view(&self, key: &(OrgId, ContainerId), view: &V) {
         let (size, segments) = (view.size_bytes(), view.partial_segments());
-        let pages = page_bytes(view);
+        let pages = segments.iter().map(PartialSegment::page_bytes).sum();
         let fits = segments.iter().all(PartialSegment::is_whole) && size <= self.max_bytes;
         if self.reading.is_exceeded_by(pages) && !fits {
             self.drop_pages(key, view);
@@ -316,22 +316,14 @@ impl<V: ContainerView> ViewCache<V> {
         }
     }
 
-    /// Records the size of a view of which a request has read so many bytes of pages. Drops the view and returns
-    /// `false` if they do not fit into the cache.
-    pub(crate) fn record_read(
-        &self,
-        tenant: &Tenant,
-        id: &ContainerId,
-        view: &V,
-        read_bytes: usize,
-    ) -> bool {
-        let key = (tenant.org().clone(), id.clone());
-        let fits = read_bytes <= self.max_bytes;
-        match fits {
-            true => self.record_view(&key, view),
-            false => self.drop_pages(&key, view),
-        }
-        fits
+    /// Returns the bytes that are kept warm.
+    pub(crate) fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
+    /// Records the size of a view of which a request has read pages.
+    pub(crate) fn record_read(&self, tenant: &Tenant, id: &ContainerId, view: &V) {
+        self.record_view(&(tenant.org().clone(), id.clone()), view);
     }
 
     /// Fetches everything that is missing of views, for a request that reads all of it, and makes room for it.
@@ -458,12 +450,6 @@ impl<V: ContainerView> ViewCache<V> {
         // A panic while the lock was held cannot leave the map half-changed.
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Returns the bytes of the pages of a view that are in memory. Other views may share them.
-pub(crate) fn page_bytes<V: ContainerView>(view: &V) -> usize {
-    let segments = view.partial_segments().iter();
-    segments.map(PartialSegment::page_bytes).sum()
 }
 
 /// Reads a container from scratch: as a whole if a page of its segments turns out to be damaged.

@@ -14,7 +14,7 @@ use domain::{
 use search_engine::{ContainerIndex, SegmentError};
 use service::{Ctx, ServedDocuments, SortTime};
 
-use crate::cache::{ViewCache, page_bytes};
+use crate::cache::ViewCache;
 use crate::chunks::{decode_attributes, last_of_each};
 use crate::segments::{
     PartialSegment, SegmentReading, StoredFile, open_segments, read_until_fetched,
@@ -33,7 +33,7 @@ const MAX_SCANNED: u64 = 500;
 const SELECTED_TOGETHER: usize = 32_768;
 /// The number of attempts to open an index with all documents. Another request may have brought it further than
 /// the head that was read.
-const OPEN_ATTEMPTS: usize = 2;
+const OPEN_ATTEMPTS: usize = 4;
 
 /// The documents of a container that search serves, without their chunks.
 #[derive(Debug, Clone, Default)]
@@ -114,19 +114,18 @@ impl ServedDocuments for ViewCache<IndexedDocuments> {
         let Some(view) = open_complete(self, ctx, tenant, container).await? else {
             return Ok(None);
         };
-        let bytes_before = page_bytes(&view);
+        if view.index.attribute_bytes() > self.max_bytes() {
+            return Ok(None);
+        }
         let mut selected: Vec<_> = view.select_changed(sort_time).collect();
         for start in (0..view.index.len_documents()).step_by(SELECTED_TOGETHER) {
             let places = start..start + SELECTED_TOGETHER;
             let read = || view.select_stored(places.clone(), sort_time);
             selected.extend(read_until_fetched(ctx, tenant, view.partial_segments(), read).await??);
-            let read_bytes = page_bytes(&view).saturating_sub(bytes_before);
-            if !self.record_read(tenant, container, &view, read_bytes) {
-                return Ok(None);
-            }
             // Other requests of this thread go on.
             tokio::task::yield_now().await;
         }
+        self.record_read(tenant, container, &view);
         Ok(Some(selected))
     }
 

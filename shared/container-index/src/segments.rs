@@ -73,7 +73,8 @@ impl SegmentReading {
         max_page_bytes: 384 * 1024 * 1024,
     };
 
-    /// Returns how a view is read of which requests need a small part, also with local stores.
+    /// Returns the settings for a view of which each request needs a small part. They are the same for local
+    /// stores.
     #[must_use]
     pub const fn of_little(mut self) -> Self {
         if let Self::Beginnings {

@@ -53,6 +53,8 @@ use crate::words::content_words;
 
 /// The most versions in the history of a memory.
 const MAX_HISTORY_VERSIONS: usize = 100;
+/// The number of a version from which those before it are fetched together, if they are missing.
+const MIN_PREFETCHED_VERSIONS: u32 = 4;
 
 /// The statements of a document, with the document's metadata.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -360,9 +362,9 @@ impl Ledger {
         let parent_of = |version: &Arc<Memory>| {
             let id = version.parent.as_ref()?;
             let parent = self.memories.get(id);
-            if parent.is_none() {
+            if parent.is_none() && version.version > MIN_PREFETCHED_VERSIONS {
                 // It is yet to be fetched, and its parents are as well.
-                self.ask_for_settled_versions(&memory.topic);
+                self.prefetch_settled_versions(&memory.topic);
             }
             parent
         };

@@ -20,9 +20,9 @@ use super::{DocumentStatements, Ledger, topic_id_of};
 
 /// The fewest statements of a block.
 pub(super) const BLOCK_STATEMENTS: usize = 8;
-/// The most blocks whose versions are asked for together, enough for the longest history of versions that were
+/// The most blocks whose versions are fetched together, enough for the longest history of versions that were
 /// repeated a few times.
-const MAX_ASKED_BLOCKS: u32 = 64;
+const MAX_PREFETCHED_BLOCKS: u32 = 64;
 /// A topic with more open statements than this settles the older ones, once there are enough for a block.
 const MAX_OPEN_STATEMENTS: usize = 12;
 /// The fewest statements that stay open. Documents that are processed at the same time may arrive out of
@@ -260,13 +260,13 @@ impl Ledger {
         self.topics.insert(topic.clone(), entry);
     }
 
-    /// Reads the versions that the last settled statements of a topic have begun, so that a store can fetch
-    /// together what somebody who goes from one version to the one before would miss one after another.
-    pub(super) fn ask_for_settled_versions(&self, topic: &TopicId) {
+    /// Reads the versions that begin in the last settled blocks of a topic, so that a store can fetch them
+    /// together. A walk from parent to parent would fetch them one after another.
+    pub(super) fn prefetch_settled_versions(&self, topic: &TopicId) {
         let entry = self.topics.get(topic);
         let settled = entry.as_ref().and_then(|entry| entry.settled.as_ref());
         let end = settled.map_or(0, |settled| settled.blocks);
-        let first = end.saturating_sub(MAX_ASKED_BLOCKS);
+        let first = end.saturating_sub(MAX_PREFETCHED_BLOCKS);
         // All blocks are asked for before their versions are.
         let blocks = (first..end).filter_map(|number| self.blocks.get(&block_key(topic, number)));
         let blocks: Vec<Arc<SettledBlock>> = blocks.collect();

@@ -305,6 +305,14 @@ impl ContainerIndex {
         parts.sum::<usize>() + 1_000
     }
 
+    /// Returns the bytes that all attributes take in the segments that are read in pages.
+    #[must_use]
+    pub fn attribute_bytes(&self) -> usize {
+        let segments = self.segments.iter().filter_map(IndexPart::segment);
+        let paged = segments.filter(|segment| !segment.is_whole());
+        paged.map(Segment::attribute_bytes).sum()
+    }
+
     /// Checks whether the tail holds nothing that a segment would have to record.
     #[must_use]
     pub fn is_tail_empty(&self) -> bool {

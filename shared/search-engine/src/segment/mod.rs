@@ -198,6 +198,11 @@ impl Segment {
         known + numbers + recent.min(known * blocks::EXPANSION)
     }
 
+    /// Returns the bytes of the blocks of attributes.
+    pub(crate) fn attribute_bytes(&self) -> usize {
+        self.attributes.blocks.len_bytes()
+    }
+
     /// Checks whether all bytes of the file are known, so that no read fails for lack of them.
     #[must_use]
     pub fn is_whole(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Lists of large containers by their indexes. An index has the fields that filters and orders need of every
 //! document that search serves. Only the records of the page and those of unfinished and failed documents are
-//! read.
+//! read, and all records of new containers.
 
 use std::collections::HashSet;
 use std::iter::zip;
@@ -39,7 +39,7 @@ pub type SortTime<'a> = dyn Fn(&IndexedDocument) -> Option<Timestamp> + Send + S
 #[async_trait]
 pub trait ServedDocuments: Send + Sync {
     /// Returns the times and the ids of the documents to which `sort_time` gives a time, in any order. Returns
-    /// `None` if the index does not have all documents that search should serve.
+    /// `None` if the index does not have all documents that search should serve, or does not fit into memory.
     ///
     /// # Errors
     /// Those of the ports, and [`PortError::Corrupt`] if a part of the index cannot be read.
@@ -91,10 +91,6 @@ pub(super) async fn read_page(
             Ok(ReadOutcome::Page(page)) => return Ok(Some(page)),
             Ok(ReadOutcome::Changed) => {}
             Ok(ReadOutcome::Unknown) => return Ok(None),
-            Err(error @ (PortError::Corrupt(_) | PortError::Unavailable(_))) => {
-                warn!(%error, "a list reads all records in place of an index: {error}");
-                return Ok(None);
-            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -159,8 +155,8 @@ enum PageDocument {
 struct Candidates {
     /// Those that search serves, without those that are unfinished or failed.
     served: Vec<SortKey>,
-    /// The records of those that are unfinished or failed, or were a moment ago.
-    pending: Vec<Document>,
+    /// Those whose records were read.
+    records: Vec<Document>,
 }
 
 impl IndexReader<'_> {
@@ -182,11 +178,11 @@ impl IndexReader<'_> {
             let Some(candidates) = candidates else {
                 return Ok(ReadOutcome::Unknown);
             };
-            total += candidates.served.len() + candidates.pending.len();
+            total += candidates.served.len() + candidates.records.len();
             for key in candidates.served {
                 first.offer(key.clone(), PageDocument::Served(key));
             }
-            for document in candidates.pending {
+            for document in candidates.records {
                 let key = query.sort_key(&document);
                 first.offer(key, PageDocument::Read(Box::new(document)));
             }
@@ -208,7 +204,7 @@ impl IndexReader<'_> {
         head: &IndexHead,
     ) -> PortResult<Option<Candidates>> {
         let (ctx, tenant) = (self.ctx, self.tenant);
-        if !head.pending_listed || !self.served.is_worthwhile(head) {
+        if !head.pending_listed {
             return self.read_all_records(id).await;
         }
 
@@ -231,22 +227,33 @@ impl IndexReader<'_> {
         let pending = pending.filter(|document| self.is_listed(id, document));
         Ok(Some(Candidates {
             served,
-            pending: pending.collect(),
+            records: pending.collect(),
         }))
     }
 
-    /// Reads the records of a small container, or of one of which not all pending documents are listed. Returns
-    /// `None` if it has too many.
+    /// Reads the records of a container of which not all pending documents are listed: a new one, or one of an
+    /// earlier version. Returns `None` if it has too many.
     async fn read_all_records(&self, id: &ContainerId) -> PortResult<Option<Candidates>> {
-        let listing = DocumentListing::OldestFirst;
-        let documents = &self.ctx.documents;
-        let (mut records, next) = documents
-            .list_page(self.tenant, id, listing, None, MAX_RECORDS)
-            .await?;
+        let mut records = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let (tenant, order) = (self.tenant, DocumentListing::OldestFirst);
+            let documents = &self.ctx.documents;
+            let page = documents.list_page(tenant, id, order, after.as_deref(), MAX_RECORDS);
+            let (part, next) = page.await?;
+            records.extend(part);
+            if next.is_none() {
+                break;
+            }
+            if records.len() >= MAX_RECORDS {
+                return Ok(None);
+            }
+            after = next;
+        }
         records.retain(|document| self.is_listed(id, document));
-        Ok(next.is_none().then_some(Candidates {
+        Ok(Some(Candidates {
             served: Vec::new(),
-            pending: records,
+            records,
         }))
     }
 
@@ -280,7 +287,13 @@ impl IndexReader<'_> {
             time.filter(|_| query.admits_served(document, changed_at))
         };
         let selected = self.served.select(self.ctx, self.tenant, id, &sort_time);
-        let selected = selected.await?;
+        let selected = match selected.await {
+            Err(error @ PortError::Corrupt(_)) => {
+                warn!(%error, "a list reads all records, because an index cannot be read: {error}");
+                None
+            }
+            selected => selected?,
+        };
         Ok(selected.filter(|_| !lacks_times.load(Ordering::Relaxed)))
     }
 

@@ -1,5 +1,5 @@
-//! Lists with filters, and lists by the last change. No index has their order, so all documents are
-//! read in parts, and the page is selected among them.
+//! Lists with filters, and lists by the last change, for which no index can be used. All documents are read in
+//! parts, and the page is selected among them.
 
 use futures::future::try_join;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
