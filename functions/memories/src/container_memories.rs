@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use container_index::{
-    IndexedMemories, LargeRead, ListedMemory, ListedTime, MemoryIndex, ViewCache, partial_segments,
-    read_until_fetched,
+    IndexedMemories, LargeRead, ListedMemory, ListedTime, MemoryIndex, ViewCache, listed_at,
+    partial_segments, read_until_fetched,
 };
 use domain::{
     Container, ContainerId, ContainerTag, Document, Error, MemoryId, Result, Tenant, Timestamp,
@@ -49,10 +49,7 @@ impl ListEntry {
     /// Returns the entry with this time of its memory.
     fn with_time(&self, time: ListedTime, memory: &Memory) -> Self {
         let mut entry = self.clone();
-        entry.listed.time = Some(match time {
-            ListedTime::Created => memory.created_at,
-            ListedTime::Updated => memory.updated_at,
-        });
+        entry.listed.time = Some(listed_at(memory, time));
         entry
     }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use container_index::{IndexedMemories, ListedTime, ViewCache};
+use container_index::{IndexedMemories, ListedTime, ViewCache, listed_at};
 use domain::{Error, Filter, MemoryId, Result, Tenant, Timestamp};
 use edge::{Pagination, SortField};
 use memory_model::{Memory, MemoryFilter};
@@ -94,10 +94,7 @@ impl MemoryQuery {
         tenant: &Tenant,
         cache: &ViewCache<IndexedMemories<()>>,
     ) -> Result<PageSelection<ListEntry>> {
-        let time = match self.sort {
-            SortField::CreatedAt => ListedTime::Created,
-            SortField::UpdatedAt => ListedTime::Updated,
-        };
+        let time = self.listed_time();
         if self.filter.is_none() {
             let list = || {
                 let latest = container_memories.list_latest(time);
@@ -158,11 +155,15 @@ impl MemoryQuery {
     }
 
     fn sort_key<'m>(&self, memory: &'m Memory) -> (Timestamp, Timestamp, &'m MemoryId) {
-        let time = match self.sort {
-            SortField::CreatedAt => memory.created_at,
-            SortField::UpdatedAt => memory.updated_at,
-        };
+        let time = listed_at(memory, self.listed_time());
         (time, memory.said_at, &memory.id)
+    }
+
+    fn listed_time(&self) -> ListedTime {
+        match self.sort {
+            SortField::CreatedAt => ListedTime::Created,
+            SortField::UpdatedAt => ListedTime::Updated,
+        }
     }
 }
 

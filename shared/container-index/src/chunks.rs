@@ -18,7 +18,7 @@ use search_engine::{
 use service::Ctx;
 use tracing::debug;
 
-use crate::segments::{PartialSegment, SegmentReading, StoredFile, open_segments};
+use crate::segments::{PartialSegment, SegmentReading, StoredFile, open_chunk_index};
 use crate::view::{ContainerView, FetchedBlobs};
 
 /// The bytes that the chunks of a log record usually take in memory.
@@ -69,16 +69,9 @@ impl ContainerView for IndexedChunks {
         segments: &[SegmentRef],
         reading: SegmentReading,
     ) -> PortResult<bool> {
-        let files = StoredFile::all_chunks(segments);
-        let (opened, partial) = open_segments(ctx, tenant, &files, reading).await?;
-        self.partial = partial.into();
-
-        let mut is_complete = true;
-        for segment in opened {
-            let pushed = segment.map(|segment| self.index.push_segment(segment));
-            is_complete &= pushed.is_some_and(|pushed| pushed.is_ok());
-        }
-
+        let opened = open_chunk_index(ctx, tenant, segments, reading).await?;
+        let is_complete;
+        (self.index, self.partial, is_complete) = opened;
         Ok(is_complete)
     }
 

@@ -9,15 +9,15 @@ use domain::container::LogEntry;
 use domain::ports::PortResult;
 use domain::{
     BlobRef, ContainerId, Document, DocumentId, IndexHead, IndexedDocument, LogRecord, PortError,
-    SegmentRef, Tenant, Timestamp,
+    SegmentRef, Tenant,
 };
 use search_engine::{ContainerIndex, SegmentError};
-use service::{Ctx, ServedDocuments, SortTime};
+use service::{Ctx, LIST_PART_SIZE, ServedDocuments, SortKey, SortTime};
 
 use crate::cache::ViewCache;
 use crate::chunks::{decode_attributes, last_of_each};
 use crate::segments::{
-    PartialSegment, SegmentReading, StoredFile, open_segments, read_until_fetched,
+    PartialSegment, SegmentReading, StoredFile, open_chunk_index, read_until_fetched,
 };
 use crate::view::{ContainerState, ContainerView, FetchedBlobs};
 
@@ -25,9 +25,6 @@ use crate::view::{ContainerState, ContainerView, FetchedBlobs};
 const EXPECTED_RECORD_BYTES: u64 = 1024;
 /// The bytes that a changed document takes in memory, without its metadata.
 const CHANGED_DOCUMENT_BYTES: usize = 512;
-/// The number of documents up to which the records of a container are read for a list, and not its index. They
-/// are read in one part.
-const MAX_SCANNED: u64 = 500;
 /// The number of documents of which the attributes are read between two pauses. What is missing of them is
 /// fetched together.
 const SELECTED_TOGETHER: usize = 32_768;
@@ -74,7 +71,7 @@ impl IndexedDocuments {
         &self,
         places: Range<usize>,
         sort_time: &SortTime<'_>,
-    ) -> PortResult<Vec<(Timestamp, DocumentId)>> {
+    ) -> PortResult<Vec<SortKey>> {
         let mut selected = Vec::new();
         let views = self.index.documents().skip(places.start);
         for view in views.take(places.len()) {
@@ -93,10 +90,7 @@ impl IndexedDocuments {
     }
 
     /// Returns the times and the ids of the documents that the log has changed, as [`Self::select_stored`] does.
-    fn select_changed(
-        &self,
-        sort_time: &SortTime<'_>,
-    ) -> impl Iterator<Item = (Timestamp, DocumentId)> {
+    fn select_changed(&self, sort_time: &SortTime<'_>) -> impl Iterator<Item = SortKey> {
         let changed = self.changed.values().flatten();
         changed.filter_map(|document| Some((sort_time(document)?, document.id.clone())))
     }
@@ -110,7 +104,7 @@ impl ServedDocuments for ViewCache<IndexedDocuments> {
         tenant: &Tenant,
         container: &ContainerId,
         sort_time: &SortTime<'_>,
-    ) -> PortResult<Option<Vec<(Timestamp, DocumentId)>>> {
+    ) -> PortResult<Option<Vec<SortKey>>> {
         let Some(view) = open_complete(self, ctx, tenant, container).await? else {
             return Ok(None);
         };
@@ -130,8 +124,9 @@ impl ServedDocuments for ViewCache<IndexedDocuments> {
     }
 
     fn is_worthwhile(&self, head: &IndexHead) -> bool {
-        let is_large = head.document_count.is_some_and(|count| count > MAX_SCANNED);
-        is_large && self.has_room_for(head)
+        // Fewer records are read in one part.
+        let is_large = |count| count > LIST_PART_SIZE as u64;
+        head.document_count.is_some_and(is_large) && self.has_room_for(head)
     }
 }
 
@@ -167,14 +162,9 @@ impl ContainerView for IndexedDocuments {
         segments: &[SegmentRef],
         reading: SegmentReading,
     ) -> PortResult<bool> {
-        let files = StoredFile::all_chunks(segments);
-        let (opened, partial) = open_segments(ctx, tenant, &files, reading.for_view(false)).await?;
-        self.partial = partial.into();
-        let mut is_complete = true;
-        for segment in opened {
-            let pushed = segment.map(|segment| self.index.push_segment(segment));
-            is_complete &= pushed.is_some_and(|pushed| pushed.is_ok());
-        }
+        let opened = open_chunk_index(ctx, tenant, segments, reading.for_view(false)).await?;
+        let is_complete;
+        (self.index, self.partial, is_complete) = opened;
         Ok(is_complete)
     }
 
@@ -242,7 +232,7 @@ impl ContainerView for IndexedDocuments {
 /// Estimates the bytes that a changed document takes in memory.
 fn estimate_bytes(document: Option<&IndexedDocument>) -> usize {
     let metadata = document.map(|document| serde_json::to_vec(&document.metadata));
-    let metadata = metadata.map_or(0, |json| json.map_or(0, |json| json.len()));
+    let metadata = metadata.and_then(Result::ok).map_or(0, |json| json.len());
     // A value takes about twice as much as its JSON.
     CHANGED_DOCUMENT_BYTES + 2 * metadata
 }

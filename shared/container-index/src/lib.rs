@@ -23,7 +23,7 @@ pub use compact::{CompactionOutcome, CompactionSettings, compact_index};
 pub use count::count_memories;
 pub use documents::IndexedDocuments;
 pub use embedding::ChosenModel;
-pub use memories::{IndexedMemories, ListedMemory, MemoryIndex};
+pub use memories::{IndexedMemories, ListedMemory, MemoryIndex, listed_at};
 pub use repair::{IndexFaults, repair_index, verify_index};
 pub use rewrite::{rebuild_index, rewrite_index};
 pub use search_engine::ListedTime;

@@ -30,7 +30,7 @@ use crate::view::{ContainerView, FetchedBlobs};
 use changes::{LogChanges, load_statements};
 pub(crate) use edits_file::EditsFile;
 pub use index::MemoryIndex;
-pub use listing::ListedMemory;
+pub use listing::{ListedMemory, listed_at};
 use store::StoredLedger;
 
 /// The bytes that a memory usually takes with its statements and its place in the index.

@@ -8,7 +8,7 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use domain::ports::{BlobContent, BlobPart, LocalBlob, PortResult};
 use domain::{BlobRef, IndexHead, MemoryIndexRef, PortError, SegmentRef, Tenant};
-use search_engine::{PageSource, Segment};
+use search_engine::{ContainerIndex, PageSource, Segment};
 use service::Ctx;
 use tracing::warn;
 
@@ -464,6 +464,28 @@ pub(crate) async fn open_segments(
     let segments = opened.into_iter();
     let segments = segments.map(|opened| opened.map(OpenedSegment::into_segment));
     Ok((segments.collect(), partial))
+}
+
+/// Opens the index of the chunks of segments, oldest first. Returns it with the segments of which pages may be
+/// missing, and `false` if a segment is missing or cannot be read; the others are in the index.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn open_chunk_index(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    segments: &[SegmentRef],
+    reading: SegmentReading,
+) -> PortResult<(ContainerIndex, Arc<[PartialSegment]>, bool)> {
+    let files = StoredFile::all_chunks(segments);
+    let (opened, partial) = open_segments(ctx, tenant, &files, reading).await?;
+    let mut index = ContainerIndex::new();
+    let mut is_complete = true;
+    for segment in opened {
+        let pushed = segment.map(|segment| index.push_segment(segment));
+        is_complete &= pushed.is_some_and(|pushed| pushed.is_ok());
+    }
+    Ok((index, partial.into(), is_complete))
 }
 
 /// Opens a stored segment, unless its blob is missing or damaged.

@@ -92,7 +92,8 @@ pub use items::{
     release_item,
 };
 pub use list::{
-    DocumentPage, ListQuery, ServedDocuments, SortBy, SortTime, list_documents, path_matches,
+    DocumentPage, LIST_PART_SIZE, ListQuery, ServedDocuments, SortBy, SortKey, SortTime,
+    list_documents, path_matches,
 };
 pub use manage_keys::{
     AgentKeySpec, CONSOLE_SESSION_SECONDS, ScopedKeySpec, create_agent_key, create_key,

@@ -20,8 +20,10 @@ use domain::time::Timestamp;
 
 pub use by_index::{ServedDocuments, SortTime};
 
+/// The number of documents whose records are read at a time.
+pub const LIST_PART_SIZE: usize = 500;
 /// The most documents before a page that are read in the order of the list to find the page.
-const MAX_READ_BEFORE: usize = 500;
+const MAX_READ_BEFORE: usize = LIST_PART_SIZE;
 
 /// The time by which a listing is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -88,28 +90,16 @@ impl ListQuery {
         {
             return false;
         }
-        if let Some(statuses) = &self.statuses
-            && !statuses.contains(&document.status)
-        {
-            return false;
-        }
-        if let Some(types) = &self.types
-            && !types.contains(&document.display_type())
-        {
+        if !self.admits_fields(&ListedFields {
+            status: document.status,
+            kind: document.display_type(),
+            filepath: document.filepath.as_deref(),
+            changed_at: Some(document.updated_at),
+        }) {
             return false;
         }
         if let Some(wanted) = &self.name
             && !name_contains(document, wanted)
-        {
-            return false;
-        }
-        if let Some(wanted) = &self.filepath
-            && !path_matches(wanted, document.filepath.as_deref())
-        {
-            return false;
-        }
-        if let Some(since) = self.changed_since
-            && document.updated_at < since
         {
             return false;
         }
@@ -119,6 +109,16 @@ impl ListQuery {
             (Some(_), None) => false,
             (None, _) => true,
         }
+    }
+
+    /// Checks whether these fields of a document pass the filters.
+    fn admits_fields(&self, fields: &ListedFields<'_>) -> bool {
+        let (statuses, types) = (self.statuses.as_ref(), self.types.as_ref());
+        let (filepath, since) = (self.filepath.as_ref(), self.changed_since);
+        statuses.is_none_or(|statuses| statuses.contains(&fields.status))
+            && types.is_none_or(|types| types.contains(&fields.kind))
+            && filepath.is_none_or(|path| path_matches(path, fields.filepath))
+            && since.is_none_or(|since| fields.changed_at >= Some(since))
     }
 
     /// Checks whether there are no filters.
@@ -166,8 +166,17 @@ impl ListQuery {
     }
 }
 
+/// Fields of a document that records and indexes have.
+struct ListedFields<'a> {
+    status: DocumentStatus,
+    kind: DocumentType,
+    filepath: Option<&'a str>,
+    /// The time of the last change, if it is known.
+    changed_at: Option<Timestamp>,
+}
+
 /// The time by which a list is sorted, and the id that decides between documents with equal times.
-type SortKey = (Timestamp, DocumentId);
+pub type SortKey = (Timestamp, DocumentId);
 
 /// A page of documents, with the number of documents on all pages.
 #[derive(Debug, Clone, PartialEq)]
@@ -239,6 +248,11 @@ async fn read_page(
         true => by_creation::read_page(ctx, tenant, ids, query).await,
         false => full_scan::read_page(ctx, tenant, ids, query).await,
     }
+}
+
+/// Checks whether a record is that of a document of the container, and no merge has superseded it.
+fn is_of_container(document: &Document, id: &ContainerId) -> bool {
+    document.container == *id && document.superseded_by.is_none()
 }
 
 /// Checks whether the name of a document contains `wanted`, whatever the case of either.

@@ -7,14 +7,14 @@ use container_index::{IndexedDocuments, ViewCache};
 use domain::ports::{ClaimOutcome, PortResult};
 use domain::{
     ContainerId, ContainerTag, Document, DocumentChange, DocumentId, DocumentStatus, DocumentType,
-    FailureCode, Filter, IndexHead, Metadata, ProcessingFailure, Revision, Tenant, Timestamp,
+    FailureCode, Filter, IndexHead, Metadata, ProcessingFailure, Revision, Tenant,
 };
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
 use service::{
-    ContainerScope, Ctx, DocumentPage, ListQuery, ServedDocuments, SortBy, SortTime,
+    ContainerScope, Ctx, DocumentPage, ListQuery, ServedDocuments, SortBy, SortKey, SortTime,
     list_documents, path_matches,
 };
 
@@ -81,7 +81,7 @@ impl ServedDocuments for AllIndexes {
         tenant: &Tenant,
         container: &ContainerId,
         sort_time: &SortTime<'_>,
-    ) -> PortResult<Option<Vec<(Timestamp, DocumentId)>>> {
+    ) -> PortResult<Option<Vec<SortKey>>> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.cache.select(ctx, tenant, container, sort_time).await
     }

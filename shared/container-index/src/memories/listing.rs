@@ -52,7 +52,7 @@ impl<I: MemoryIndex> IndexedMemories<I> {
         };
         let held = held.into_iter().filter(|memory| memory.is_latest);
         let held = held.map(move |memory| ListedMemory {
-            time: Some(Timestamp::from_millis(time.of(times_of(&memory)))),
+            time: Some(listed_at(&memory, time)),
             place: MemoryPlace::Held(memory),
         });
 
@@ -100,6 +100,14 @@ impl<I: MemoryIndex> IndexedMemories<I> {
                 Memory::from_record(&record).map(Arc::new)
             }
         }
+    }
+}
+
+/// Returns this one of the times by which a memory is listed.
+pub fn listed_at(memory: &Memory, time: ListedTime) -> Timestamp {
+    match time {
+        ListedTime::Created => memory.created_at,
+        ListedTime::Updated => memory.updated_at,
     }
 }
 

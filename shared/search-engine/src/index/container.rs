@@ -186,7 +186,7 @@ impl ContainerIndex {
     /// [`Segment::misses`] counts that.
     #[must_use]
     pub fn document(&self, id: &str) -> Option<DocumentView<'_>> {
-        let (part, document) = self.find(id)?;
+        let (_, part, document) = self.find(id)?;
         Some(part.view(document))
     }
 
@@ -197,13 +197,14 @@ impl ContainerIndex {
     pub fn load_document(&self, id: &str) -> Result<Option<Document>, SegmentError> {
         let found = self.find(id);
         found
-            .map(|(part, document)| part.document(document))
+            .map(|(_, part, document)| part.document(document))
             .transpose()
     }
 
-    fn find(&self, id: &str) -> Option<(&IndexPart, u32)> {
-        let mut parts = self.parts();
-        parts.find_map(|part| Some((part, part.find(id).ok()??)))
+    /// Returns the number of the part that has the document `id`, the part, and the number of the document.
+    pub(super) fn find(&self, id: &str) -> Option<(u32, &IndexPart, u32)> {
+        let mut parts = (0..).zip(self.parts());
+        parts.find_map(|(number, part)| Some((number, part, part.find(id).ok()??)))
     }
 
     /// Returns the models whose vectors some live chunks have, besides the built-in embedder.

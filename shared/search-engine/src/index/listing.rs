@@ -25,8 +25,7 @@ pub enum ListedTime {
 
 impl ListedTime {
     /// Returns this one of the times of a document.
-    #[must_use]
-    pub fn of(self, times: DocumentTimes) -> i64 {
+    pub(super) fn of(self, times: DocumentTimes) -> i64 {
         match self {
             Self::Created => times.created_at,
             Self::Updated => times.updated_at,
@@ -89,14 +88,8 @@ impl ContainerIndex {
     /// Returns the place of the document `id`. While its id is missing in a segment, it seems not to exist.
     #[must_use]
     pub fn place_of(&self, id: &str) -> Option<DocumentPlace> {
-        let mut parts = (0..).zip(self.parts());
-        parts.find_map(|(number, part)| {
-            let document = part.find(id).ok()??;
-            Some(DocumentPlace {
-                part: number,
-                number: document,
-            })
-        })
+        let (part, _, number) = self.find(id)?;
+        Some(DocumentPlace { part, number })
     }
 }
 

@@ -11,7 +11,9 @@ use futures::future::{try_join, try_join_all};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use super::first_entries::FirstEntries;
-use super::{DocumentPage, ListQuery, SortBy, SortKey};
+use super::{
+    DocumentPage, LIST_PART_SIZE, ListQuery, ListedFields, SortBy, SortKey, is_of_container,
+};
 use crate::Ctx;
 use domain::container::{IndexHead, IndexedDocument};
 use domain::document::{Document, DocumentStatus};
@@ -28,7 +30,7 @@ const MAX_CONTAINERS: usize = 16;
 /// The number of containers that are read at the same time.
 const PARALLEL_READS: usize = 4;
 /// The most records of a container that are read beside its index, or in place of it: one part of a scan.
-const MAX_RECORDS: usize = 500;
+const MAX_RECORDS: usize = LIST_PART_SIZE;
 /// The number of attempts to read a page while its documents change.
 const ATTEMPTS: usize = 2;
 
@@ -49,7 +51,7 @@ pub trait ServedDocuments: Send + Sync {
         tenant: &Tenant,
         container: &ContainerId,
         sort_time: &SortTime<'_>,
-    ) -> PortResult<Option<Vec<(Timestamp, DocumentId)>>>;
+    ) -> PortResult<Option<Vec<SortKey>>>;
 
     /// Checks whether it costs less to read the index of the container with this head than all records.
     fn is_worthwhile(&self, head: &IndexHead) -> bool;
@@ -111,18 +113,15 @@ impl ListQuery {
     /// Checks whether a document that search serves, and that is neither unfinished nor failed, passes the
     /// filters. `changed_at` is the time of its last change, if that is known.
     fn admits_served(&self, document: &IndexedDocument, changed_at: Option<Timestamp>) -> bool {
-        let statuses = self.statuses.as_ref();
-        let types = self.types.as_ref();
-        let filepath = self.filepath.as_ref();
-        statuses.is_none_or(|statuses| statuses.contains(&DocumentStatus::Done))
-            && types.is_none_or(|types| types.contains(&document.kind))
-            && self
-                .changed_since
-                .is_none_or(|since| changed_at >= Some(since))
-            && filepath.is_none_or(|path| super::path_matches(path, document.filepath.as_deref()))
-            && self.filter.as_ref().is_none_or(|filter| {
-                filter.matches(&Metadata::from_stored(document.metadata.clone()))
-            })
+        let fields = ListedFields {
+            status: DocumentStatus::Done,
+            kind: document.kind,
+            filepath: document.filepath.as_deref(),
+            changed_at,
+        };
+        let metadata = || Metadata::from_stored(document.metadata.clone());
+        let filter = self.filter.as_ref();
+        self.admits_fields(&fields) && filter.is_none_or(|filter| filter.matches(&metadata()))
     }
 }
 
@@ -259,7 +258,7 @@ impl IndexReader<'_> {
 
     /// Checks whether a document of a container is listed.
     fn is_listed(&self, id: &ContainerId, document: &Document) -> bool {
-        document.container == *id && document.superseded_by.is_none() && self.query.admits(document)
+        is_of_container(document, id) && self.query.admits(document)
     }
 
     /// Finds the documents that search serves, but for the pending ones. Returns `None` if the index lacks what

@@ -5,7 +5,7 @@ use futures::future::try_join;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::first_entries::FirstEntries;
-use super::{DocumentPage, ListQuery, SortKey};
+use super::{DocumentPage, LIST_PART_SIZE, ListQuery, SortKey, is_of_container};
 use crate::Ctx;
 use domain::document::Document;
 use domain::error::Result;
@@ -15,8 +15,6 @@ use domain::tenant::Tenant;
 
 /// The number of containers that are read at the same time.
 const PARALLEL_READS: usize = 8;
-/// The number of documents that are read at a time.
-const PART_SIZE: usize = 500;
 /// The most documents that are kept while all are read. A page that ends later in the list is found
 /// by reading twice: first the keys of the documents before the page, then the page.
 const MAX_KEPT: usize = 2_000;
@@ -147,7 +145,7 @@ impl Candidates<'_> {
             NextPart::Pending(after) => {
                 let documents = &self.ctx.documents;
                 let (pending, next) = documents
-                    .list_pending(self.tenant, id, Some(&after), PART_SIZE)
+                    .list_pending(self.tenant, id, Some(&after), LIST_PART_SIZE)
                     .await?;
                 self.read_pending(id, &pending, next).await?
             }
@@ -165,7 +163,7 @@ impl Candidates<'_> {
             self.ctx.index.get_head(self.tenant, id),
             self.ctx
                 .documents
-                .list_pending(self.tenant, id, None, PART_SIZE),
+                .list_pending(self.tenant, id, None, LIST_PART_SIZE),
         )
         .await?;
 
@@ -188,7 +186,7 @@ impl Candidates<'_> {
                 id,
                 DocumentListing::OldestFirst,
                 after,
-                PART_SIZE,
+                LIST_PART_SIZE,
             )
             .await?;
         Ok((page, next.map_or(NextPart::None, NextPart::Listed)))
@@ -207,7 +205,7 @@ impl Candidates<'_> {
             let found = self.ctx.documents.get(self.tenant, pending).await?;
             documents.extend(found.into_iter().flatten());
         }
-        documents.retain(|document| document.container == *id && document.superseded_by.is_none());
+        documents.retain(|document| is_of_container(document, id));
 
         Ok((documents, next.map_or(NextPart::None, NextPart::Pending)))
     }
