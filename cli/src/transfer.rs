@@ -24,20 +24,51 @@ pub use export::{ExportReport, export_container};
 pub use import::{ImportFormat, ImportOptions, ImportReport, import_file};
 pub use indicatif::ProgressBar;
 
-use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
+use container_index::{
+    CacheSettings, ContainerView, IndexedMemories, SegmentReading, ViewCache, read_until_fetched,
+};
 use domain::ports::PortResult;
-use domain::{ContainerId, Tenant};
+use domain::{ContainerId, PortError, Tenant};
+use memory_model::Ledger;
 use service::Ctx;
 
-/// Reads all memories of a container.
+/// The pages that are needed are read of every container, whatever its size.
+const BY_PAGES: SegmentReading = SegmentReading::Beginnings {
+    above: 0,
+    searches: false,
+    completes: false,
+    max_page_bytes: u64::MAX,
+};
+
+/// Calls `read` with the memories of a container. They are opened for this call only, so what it has read of
+/// a large container does not stay in memory. `read` may be called again if a part has to be fetched first.
 ///
 /// # Errors
 /// Those of the ports.
-async fn read_all_memories(
+async fn read_memories<T>(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
-) -> PortResult<IndexedMemories<()>> {
-    let once = CacheSettings::new(0, SegmentReading::Whole);
-    ViewCache::new(once).open(ctx, tenant, container).await
+    read: impl Fn(&Ledger) -> T,
+) -> PortResult<T> {
+    match read_with(ctx, tenant, container, BY_PAGES, &read).await {
+        // A segment is damaged, or was replaced and purged. A view of whole segments leaves out none.
+        Err(PortError::Corrupt(_)) => {
+            read_with(ctx, tenant, container, SegmentReading::Whole, &read).await
+        }
+        result => result,
+    }
+}
+
+async fn read_with<T>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    reading: SegmentReading,
+    read: impl Fn(&Ledger) -> T,
+) -> PortResult<T> {
+    let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(CacheSettings::new(0, reading));
+    let memories = cache.open(ctx, tenant, container).await?;
+    let read = || read(memories.ledger());
+    read_until_fetched(ctx, tenant, memories.partial_segments(), read).await
 }

@@ -1,23 +1,31 @@
 //! Exports a container.
 
 use std::io::Write;
+use std::iter::zip;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use container_index::IndexedMemories;
-use domain::{Container, ContainerTag, Document, DocumentId, Error, Tenant, Timestamp};
+use domain::ports::DocumentListing;
+use domain::{
+    Container, ContainerId, ContainerTag, Document, DocumentId, Error, MemoryId, Tenant, Timestamp,
+};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::ProgressBar;
-use service::Ctx;
+use memory_model::{Ledger, Memory};
 use service::{
-    CopyOutcome, DocumentCopy, copy_container, copy_document, find_existing_container,
-    report_damage,
+    CopyOutcome, Ctx, EXACT_COUNT_LIMIT, copy_container, copy_document, count_documents,
+    find_existing_container, report_damage,
 };
 
 use super::export_lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
-use super::read_all_memories;
+use super::read_memories;
 
 /// The number of documents that are read at the same time. The largest have 50 MB.
 const PARALLEL_READS: usize = 4;
+/// The number of records of documents that are in memory at the same time.
+const DOCUMENTS_TOGETHER: usize = 4_096;
+/// The number of memories that are in memory at the same time.
+const MEMORIES_TOGETHER: usize = 32_768;
 /// The most tags that the error about an unknown tag names.
 const TAGS_SHOWN: usize = 10;
 
@@ -58,47 +66,29 @@ pub async fn export_container(
     let container_copy = copy_container(ctx, tenant, &container).await?;
     write_line(out, &ExportLine::Container(&container_copy))?;
     write_line(out, &ExportLine::Settings(&ctx.settings.get(tenant).await?))?;
-    let (mut container_memories, mut documents) = (Vec::new(), Vec::new());
-    for id in &container.ids {
-        documents.extend(ctx.documents.list(tenant, id).await?);
-        container_memories.push((id.clone(), read_all_memories(ctx, tenant, id).await?));
-    }
 
+    let total = count_documents(ctx, tenant, &container, EXACT_COUNT_LIMIT).await?;
+    bar.set_length(total);
     let mut end_line = EndLine {
         documents: 0,
         actions: 0,
         memories: 0,
     };
-
-    let (written, damaged) =
-        write_documents(ctx, tenant, documents, &container_memories, out, bar).await?;
-    end_line.documents = written;
-    if !damaged.is_empty() {
-        for id in &container.ids {
-            report_damage(ctx, tenant, id, &damaged).await;
+    let mut damaged = Vec::new();
+    for id in &container.ids {
+        let (written, unreadable) = write_documents(ctx, tenant, id, out, bar).await?;
+        end_line.documents += written;
+        if !unreadable.is_empty() {
+            report_damage(ctx, tenant, id, &unreadable).await;
         }
+        damaged.extend(unreadable);
     }
-
-    for (id, memories) in &container_memories {
-        for edit in memories.ledger().list_edits() {
-            write_line(
-                out,
-                &ExportLine::Action(EditLine {
-                    container_id: id.clone(),
-                    action: edit,
-                }),
-            )?;
-            end_line.actions += 1;
-        }
+    for id in &container.ids {
+        end_line.actions += write_edits(ctx, tenant, id, out).await?;
     }
-
-    for (_, memories) in &container_memories {
-        for memory in memories.ledger().read_memories() {
-            write_line(out, &ExportLine::Memory(MemoryLine::new(&memory)))?;
-            end_line.memories += 1;
-        }
+    for id in &container.ids {
+        end_line.memories += write_all_memories(ctx, tenant, id, out).await?;
     }
-
     write_line(out, &ExportLine::End(end_line))?;
     out.flush().context("write the export")?;
 
@@ -139,57 +129,133 @@ async fn find_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Resul
     }
 }
 
-type Room = (domain::ContainerId, IndexedMemories<()>);
-
+/// Writes the documents of a physical container, oldest first. Returns their number, and the documents that
+/// cannot be read.
 async fn write_documents(
     ctx: &Ctx,
     tenant: &Tenant,
-    mut documents: Vec<Document>,
-    container_memories: &[Room],
+    container: &ContainerId,
     out: &mut (dyn Write + Send),
     bar: &ProgressBar,
 ) -> Result<(usize, Vec<DocumentId>)> {
-    documents.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
-    bar.set_length(documents.len() as u64);
-    let copy_one = |document: Document| async move {
-        let id = document.id.clone();
-        copy_document(ctx, tenant, document)
-            .await
-            .map(|outcome| (id, outcome))
-    };
-
-    let mut copies = stream::iter(documents)
-        .map(copy_one)
-        .buffered(PARALLEL_READS);
     let (mut written, mut damaged) = (0, Vec::new());
-    while let Some((id, outcome)) = copies.try_next().await? {
-        bar.inc(1);
-        let mut document_copy = match outcome {
-            CopyOutcome::Copied(copy) => copy,
-            CopyOutcome::Deleted => continue,
-            CopyOutcome::Damaged => {
-                damaged.push(id);
-                continue;
+    let mut after: Option<String> = None;
+    loop {
+        let (documents, next) = list_documents(ctx, tenant, container, after).await?;
+        let indexed_at = read_indexed_at(ctx, tenant, container, &documents).await?;
+
+        let mut copies = Vec::with_capacity(documents.len());
+        for (document, indexed_at) in zip(documents, indexed_at) {
+            let id = document.id.clone();
+            let copy = copy_document(ctx, tenant, document);
+            copies.push(async move { copy.await.map(|outcome| (id, indexed_at, outcome)) });
+        }
+        let mut copies = stream::iter(copies).buffered(PARALLEL_READS);
+        while let Some((id, indexed_at, outcome)) = copies.try_next().await? {
+            bar.inc(1);
+            match outcome {
+                CopyOutcome::Copied(mut copy) => {
+                    // Most documents are indexed at the time of their last change.
+                    copy.indexed_at = indexed_at.filter(|time| *time != copy.updated_at);
+                    write_line(out, &ExportLine::Document(&copy))?;
+                    written += 1;
+                }
+                CopyOutcome::Deleted => {}
+                CopyOutcome::Damaged => damaged.push(id),
             }
-        };
+        }
 
-        document_copy.indexed_at = find_indexed_at(container_memories, &document_copy);
-        write_line(out, &ExportLine::Document(&document_copy))?;
-        written += 1;
+        after = next;
+        if after.is_none() {
+            return Ok((written, damaged));
+        }
     }
-
-    Ok((written, damaged))
 }
 
-/// Returns the time at which the index recorded the document, if it differs from that of the
-/// document's last change.
-fn find_indexed_at(container_memories: &[Room], document: &DocumentCopy) -> Option<Timestamp> {
-    let (_, memories) = container_memories
-        .iter()
-        .find(|(id, _)| *id == document.container_id)?;
-    let statements = memories.ledger().document_statements(&document.id)?;
-    let indexed_at = Timestamp::from_millis(statements.document.updated_at);
-    (indexed_at != document.updated_at).then_some(indexed_at)
+/// Returns [`DOCUMENTS_TOGETHER`] documents or a few more, and the position of the next ones.
+async fn list_documents(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    mut after: Option<String>,
+) -> Result<(Vec<Document>, Option<String>)> {
+    let oldest_first = DocumentListing::OldestFirst;
+    let mut documents = Vec::new();
+    loop {
+        let after_this = after.as_deref();
+        let page = ctx.documents.list_page(
+            tenant,
+            container,
+            oldest_first,
+            after_this,
+            DOCUMENTS_TOGETHER,
+        );
+        let (page, next) = page.await?;
+        documents.extend(page);
+        if next.is_none() || documents.len() >= DOCUMENTS_TOGETHER {
+            return Ok((documents, next));
+        }
+        after = next;
+    }
+}
+
+/// Returns the time at which the statements of each document were recorded, `None` for one without statements.
+async fn read_indexed_at(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    documents: &[Document],
+) -> Result<Vec<Option<Timestamp>>> {
+    let read = |ledger: &Ledger| {
+        let statements = documents
+            .iter()
+            .map(|document| ledger.document_statements(&document.id));
+        let times = statements.map(|held| Some(held?.document.updated_at));
+        times.map(|time| time.map(Timestamp::from_millis)).collect()
+    };
+    Ok(read_memories(ctx, tenant, container, read).await?)
+}
+
+/// Writes the edits of memories of a physical container. Returns their number.
+async fn write_edits(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    out: &mut (dyn Write + Send),
+) -> Result<usize> {
+    let edits = read_memories(ctx, tenant, container, Ledger::list_edits).await?;
+    let written = edits.len();
+    for action in edits {
+        let container_id = container.clone();
+        let line = EditLine {
+            container_id,
+            action,
+        };
+        write_line(out, &ExportLine::Action(line))?;
+    }
+    Ok(written)
+}
+
+/// Writes the memories of a physical container, in the order of their ids. Returns their number.
+async fn write_all_memories(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    out: &mut (dyn Write + Send),
+) -> Result<usize> {
+    let ids = read_memories(ctx, tenant, container, Ledger::memory_ids).await?;
+    let ids: Vec<MemoryId> = ids.into_iter().collect();
+    let mut written = 0;
+    for together in ids.chunks(MEMORIES_TOGETHER) {
+        let read = |ledger: &Ledger| -> Vec<Arc<Memory>> {
+            together.iter().filter_map(|id| ledger.get(id)).collect()
+        };
+        for memory in read_memories(ctx, tenant, container, read).await? {
+            write_line(out, &ExportLine::Memory(MemoryLine::new(&memory)))?;
+            written += 1;
+        }
+    }
+    Ok(written)
 }
 
 fn write_line(out: &mut (dyn Write + Send), line: &ExportLine<'_>) -> Result<()> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, Result, anyhow, bail};
 use domain::{Container, ContainerId, ContainerTag, MemoryEdit, ProfileBucket, Settings, Tenant};
+use memory_model::Ledger;
 use serde::de::DeserializeOwned;
 use service::Ctx;
 use service::{
@@ -13,7 +14,7 @@ use service::{
 
 use super::export_lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 use super::import::{ImportOptions, ImportReport, Lines};
-use super::read_all_memories;
+use super::read_memories;
 
 /// The number of documents, or of bytes of lines, that are read before they are written.
 const BATCH_DOCUMENTS: usize = 100;
@@ -220,8 +221,7 @@ async fn apply_new_edits(
     container: &ContainerId,
     edits: Vec<MemoryEdit>,
 ) -> Result<usize> {
-    let memories = read_all_memories(ctx, tenant, container).await?;
-    let applied = memories.ledger().list_edits();
+    let applied = read_memories(ctx, tenant, container, Ledger::list_edits).await?;
     let applied = applied
         .iter()
         .map(serde_json::to_string)

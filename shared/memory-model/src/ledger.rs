@@ -337,10 +337,9 @@ impl Ledger {
         self.memories.all().map(|(_, memory)| memory)
     }
 
-    /// Returns all memories in the order of their ids, as [`Self::memories`] does, without keeping them in
-    /// memory.
-    pub fn read_memories(&self) -> impl Iterator<Item = Arc<Memory>> {
-        self.memories.read_in_order()
+    /// Returns the ids of [`Self::memories`], without reading the memories.
+    pub fn memory_ids(&self) -> BTreeSet<MemoryId> {
+        self.memories.keys().collect()
     }
 
     /// Returns the memories that were inferred from others, also those that a caller has reviewed.
