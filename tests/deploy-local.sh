@@ -28,7 +28,11 @@ wait_while_running 60 ministack curl --silent --output /dev/null "$AWS_ENDPOINT_
 # The API of ministack answers at another address than the stack says, so the trial comes later.
 deploy() { "$recollect" "$@" --stack "$stack" --org demo --yes --no-trial; }
 say "deploying"
-deploy deploy --functions "$build" --parameter Monitoring=on --parameter BucketVersionDays=7 >"$work/deploy.log" || fail "recollect deploy"
+data_key=$("$python" -c 'import boto3
+print(boto3.client("kms").create_key(Description="the data of demo")["KeyMetadata"]["Arn"])')
+deploy deploy --functions "$build" --parameter Monitoring=on --parameter BucketVersionDays=7 \
+  --parameter DataKeyArn="$data_key" >"$work/deploy.log" || fail "recollect deploy"
+"$python" tests/clients/stores.py encrypted "$stack" "$data_key"
 key=$(tail -n 1 "$work/deploy.log")
 [[ $key == rk_* ]] || fail "the first key is not on the last line"
 
@@ -47,6 +51,7 @@ say "looking for what is wrong"
 doctor --trial >"$work/doctor.log" || fail "recollect doctor"
 grep -q '^ok  *trial' "$work/doctor.log" || fail "no trial"
 grep -q 'none of 9 fires' "$work/doctor.log" || fail "the doctor does not know the alarms"
+grep -q '^ok  *data key' "$work/doctor.log" || fail "the doctor does not know the key"
 
 say "exporting and importing"
 curl --silent --fail "$api/v3/documents" --header "Authorization: Bearer $key" \
@@ -89,6 +94,8 @@ model_was_asked() {
     grep -q "answer was not usable" "$work/asked.log"
 }
 ask_model
+if deploy deploy --functions "$build" --parameter DataKeyArn= >"$work/refused.log" 2>&1; then fail "a stack without its key"; fi
+grep -q "encrypted with the key $data_key" "$work/refused.log" || fail "the refusal does not name the key"
 deploy rollback >"$work/rollback.log" || fail "rollback"
 [[ $(memory) == "$before" ]] || fail "the rollback did not arrive"
 "$recollect" export --stack "$stack" --org demo --container-tag moved | grep -q ferry || fail "data after the rollback"
@@ -175,7 +182,8 @@ secrets_key=arn:aws:kms:$AWS_REGION:$account:key/$RECOLLECT_SECRETS_KEY_ID
 stack=recollect-second
 deploy deploy --functions "$build" --no-key --parameter Monitoring=on --parameter RecordsTableName="$records" \
   --parameter SecretsTableName="$RECOLLECT_SECRETS_TABLE" --parameter SecretsKeyArn="$secrets_key" \
-  --parameter BucketName="$RECOLLECT_BUCKET" >"$work/adopt.log" || fail "deploy with existing stores"
+  --parameter BucketName="$RECOLLECT_BUCKET" --parameter DataKeyArn="$data_key" >"$work/adopt.log" ||
+  fail "deploy with existing stores"
 "$python" tests/clients/after_deploy.py "$build/template.yaml" "$stack" >"$work/settings"
 # shellcheck source=/dev/null
 source "$work/settings"

@@ -2,6 +2,7 @@
 
 Usage: stores.py restore SOURCE_TABLE COPY   restores a table as it is now
        stores.py deleted BUCKET DOCUMENT     succeeds if an object of a document is deleted, in a bucket with versions
+       stores.py encrypted STACK KEY         succeeds if a key encrypts the data of a stack
        stores.py delete-stack STACK          deletes a stack, and waits for that
 
 with the standard AWS environment variables.
@@ -24,6 +25,19 @@ def deleted(bucket, document):
         sys.exit("no object is deleted")
 
 
+def encrypted(stack, key):
+    resources = boto3.client("cloudformation").list_stack_resources(StackName=stack)["StackResourceSummaries"]
+    names = {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in resources}
+    for table in ("RecordsTable", "ActivityTable"):
+        described = boto3.client("dynamodb").describe_table(TableName=names[table])["Table"]
+        if described.get("SSEDescription", {}).get("KMSMasterKeyArn") != key:
+            sys.exit(f"the key does not encrypt {table}: {described.get('SSEDescription')}")
+    encryption = boto3.client("s3").get_bucket_encryption(Bucket=names["Bucket"])
+    [rule] = encryption["ServerSideEncryptionConfiguration"]["Rules"]
+    if rule["ApplyServerSideEncryptionByDefault"].get("KMSMasterKeyID") != key:
+        sys.exit(f"the key does not encrypt the bucket: {rule}")
+
+
 def delete_stack(stack):
     cloudformation = boto3.client("cloudformation")
     cloudformation.delete_stack(StackName=stack)
@@ -31,4 +45,5 @@ def delete_stack(stack):
 
 
 if __name__ == "__main__":
-    {"restore": restore, "deleted": deleted, "delete-stack": delete_stack}[sys.argv[1]](*sys.argv[2:])
+    commands = {"restore": restore, "deleted": deleted, "encrypted": encrypted, "delete-stack": delete_stack}
+    commands[sys.argv[1]](*sys.argv[2:])

@@ -190,6 +190,55 @@ fn roles_with_variables<'a>(template: &'a Value, names: &[&str]) -> BTreeSet<&'a
         .collect()
 }
 
+/// Returns the roles of the functions that may use a table or a bucket.
+fn roles_that_reach_data(template: &Value) -> BTreeSet<&str> {
+    let functions = resources(template, "AWS::Serverless::Function").into_iter();
+    let reaches_data = |function: &Value| {
+        let statements = role_statements(role_of(template, function)).into_iter();
+        let mut actions = statements.flat_map(|statement| as_list(&statement["Action"]));
+        actions.any(|action| {
+            let action = action.as_str().unwrap();
+            action.starts_with("dynamodb:") || action.starts_with("s3:")
+        })
+    };
+    functions
+        .filter(|(_, function)| reaches_data(function))
+        .map(|(_, function)| referenced_id(&function["Role"]))
+        .collect()
+}
+
+#[test]
+fn the_key_of_the_data_encrypts_all_of_it() {
+    let template = load_template();
+    let given = |setting: &Value| match setting["Fn::If"].as_array().map(Vec::as_slice) {
+        Some([condition, given, _]) if condition == "HasDataKey" => given.clone(),
+        _ => panic!("no setting for a key: {setting}"),
+    };
+    let tables = resources(&template, "AWS::DynamoDB::Table");
+    assert_eq!(tables.len(), 3);
+    for (id, table) in tables {
+        // The table of secrets has a key of its own.
+        if id != "SecretsTable" {
+            let encryption = given(&table["SSESpecification"]);
+            assert_eq!(
+                referenced_id(&encryption["KMSMasterKeyId"]),
+                "DataKeyArn",
+                "{id}"
+            );
+        }
+    }
+    for (id, bucket) in resources(&template, "AWS::S3::Bucket") {
+        let rules = &bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"];
+        let encryption = &given(&rules[0])["ServerSideEncryptionByDefault"];
+        assert_eq!(encryption["SSEAlgorithm"], "aws:kms", "{id}");
+        assert_eq!(
+            referenced_id(&encryption["KMSMasterKeyID"]),
+            "DataKeyArn",
+            "{id}"
+        );
+    }
+}
+
 #[test]
 fn policies_beside_the_roles_reach_what_a_parameter_names() {
     let template = load_template();
@@ -197,6 +246,7 @@ fn policies_beside_the_roles_reach_what_a_parameter_names() {
     let policies: BTreeSet<&str> = policies.map(|(id, _)| id).collect();
     let expected = [
         "BedrockPolicy",
+        "DataKeyPolicy",
         "ImagePolicy",
         "NetworkPolicy",
         "SecretPolicy",
@@ -210,6 +260,23 @@ fn policies_beside_the_roles_reach_what_a_parameter_names() {
     // Those that only embed have no model of Bedrock: it embeds by another protocol.
     let asking = ["RECOLLECT_MODEL_URL", "RECOLLECT_MEMORY_MODEL"];
     assert_eq!(roles, roles_with_variables(&template, &asking));
+
+    let (key, mut roles) = shared_policy(&template, "DataKeyPolicy");
+    assert!(
+        roles.remove("RecallRole"),
+        "its tasks do what a function does"
+    );
+    assert_eq!(key["Action"], json!(["kms:Decrypt", "kms:GenerateDataKey"]));
+    assert_eq!(referenced_id(&key["Resource"]), "DataKeyArn");
+    let services = &key["Condition"]["StringEquals"]["kms:ViaService"];
+    let services: Vec<&str> = as_list(services)
+        .iter()
+        .map(|service| service["Fn::Sub"].as_str().unwrap())
+        .collect();
+    let region = "${AWS::Region}.amazonaws.com";
+    let expected = ["dynamodb", "s3"].map(|service| format!("{service}.{region}"));
+    assert_eq!(services, expected);
+    assert_eq!(roles, roles_that_reach_data(&template));
 
     let (secret, mut roles) = shared_policy(&template, "SecretPolicy");
     assert!(

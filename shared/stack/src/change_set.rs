@@ -389,7 +389,7 @@ fn list_parameters(
     request: &ChangeSetRequest<'_>,
     known: &BTreeMap<String, String>,
 ) -> Result<Vec<Parameter>> {
-    check_stores_stay(known, request.declared_parameters)?;
+    check_stores_stay(known, request.declared_parameters, request.parameters)?;
     for name in request.parameters.keys() {
         if !request.declared_parameters.contains(name) {
             bail!(
@@ -518,5 +518,28 @@ mod tests {
         assert!(list_parameters(&request, &known("")).is_ok());
         let error = list_parameters(&request, &known("restored")).unwrap_err();
         assert!(error.to_string().contains("RecordsTableName"), "{error}");
+    }
+
+    #[test]
+    fn the_key_of_the_data_stays() {
+        let declared = ["DataKeyArn"].map(str::to_owned);
+        let parameters = |arn: &str| BTreeMap::from([("DataKeyArn".to_owned(), arn.to_owned())]);
+        let change = |present: &str, next: &str| {
+            let set = parameters(next);
+            let request = ChangeSetRequest {
+                stack: "recollect",
+                template_url: "https://example.com/templates/1.json",
+                declared_parameters: &declared,
+                parameters: &set,
+                watch_minutes: 0,
+            };
+            list_parameters(&request, &parameters(present)).map_err(|error| error.to_string())
+        };
+        assert!(change("", "key-1").is_ok());
+        assert!(change("key-1", "key-1").is_ok());
+        for next in ["", "key-2"] {
+            let error = change("key-1", next).unwrap_err();
+            assert!(error.contains("encrypted with the key key-1"), "{error}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use aws_sdk_cloudwatch::types::StateValue;
 
 use crate::account::Account;
 use crate::deployed::DeployedStack;
+use crate::stores::ENABLED;
 
 /// The number of waiting messages from which a queue counts as behind.
 const MANY_MESSAGES: u64 = 1_000;
@@ -63,10 +64,11 @@ impl Finding {
 }
 
 impl DeployedStack {
-    /// Looks at the stack, its version, its queues and its alarms. `version` is that of this program.
+    /// Looks at the stack, its version, its key, its queues and its alarms. `version` is that of this program.
     /// A part that cannot be inspected is a problem too.
     pub async fn inspect(&self, account: &Account, version: &str) -> Vec<Finding> {
         let mut findings = vec![self.inspect_status(), self.inspect_release(version)];
+        findings.extend(self.inspect_data_key(account).await);
         if let Err(error) = self.inspect_queues(account, &mut findings).await {
             findings.push(Finding::failure("queues", &error));
         }
@@ -109,6 +111,21 @@ impl DeployedStack {
                 "version",
                 "unknown, because the stack was not deployed by `recollect deploy`",
             ),
+        }
+    }
+
+    async fn inspect_data_key(&self, account: &Account) -> Option<Finding> {
+        let subject = "data key";
+        match self.data_key_state(account).await {
+            Ok(None) => None,
+            Ok(Some(state)) if state == ENABLED => {
+                Some(Finding::new(Severity::Fine, subject, "enabled"))
+            }
+            Ok(Some(state)) => {
+                let message = format!("it is {state}: until it is enabled, nothing can be read");
+                Some(Finding::new(Severity::Problem, subject, message))
+            }
+            Err(error) => Some(Finding::failure(subject, &error)),
         }
     }
 

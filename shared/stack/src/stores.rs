@@ -1,4 +1,4 @@
-//! The stores that a stack uses, but has not made.
+//! The stores and keys that a stack uses, but has not made.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,15 @@ pub const RECORDS_PARAMETER: &str = "RecordsTableName";
 pub const SECRETS_PARAMETER: &str = "SecretsTableName";
 const SECRETS_KEY_PARAMETER: &str = "SecretsKeyArn";
 const BUCKET_PARAMETER: &str = "BucketName";
+const DATA_KEY_PARAMETER: &str = "DataKeyArn";
+/// The state of a KMS key that can be used.
+pub(crate) const ENABLED: &str = "Enabled";
 
-/// Checks that the stores which `parameters` name exist. A stack that names another table by mistake
-/// would lose its own.
+/// Checks that the stores and keys which `parameters` name exist, and that the keys can be used. A stack that
+/// names another table by mistake would lose its own.
 ///
 /// # Errors
-/// Fails if one does not exist, or cannot be described.
+/// Fails if one does not exist, cannot be used, or cannot be described.
 pub async fn check_stores(account: &Account, parameters: &BTreeMap<String, String>) -> Result<()> {
     let clients = account.clients();
     let named = |parameter: &str| parameters.get(parameter).filter(|name| !name.is_empty());
@@ -29,9 +32,15 @@ pub async fn check_stores(account: &Account, parameters: &BTreeMap<String, Strin
             table.with_context(|| format!("cannot use the table {name} of {parameter}"))?;
         }
     }
-    if let Some(arn) = named(SECRETS_KEY_PARAMETER) {
-        let key = clients.kms.describe_key().key_id(arn).send().await;
-        key.with_context(|| format!("cannot use the key {arn} of {SECRETS_KEY_PARAMETER}"))?;
+    for parameter in [SECRETS_KEY_PARAMETER, DATA_KEY_PARAMETER] {
+        if let Some(arn) = named(parameter) {
+            let state = key_state(account, arn).await;
+            let state =
+                state.with_context(|| format!("cannot use the key {arn} of {parameter}"))?;
+            if state != ENABLED {
+                bail!("cannot use the key {arn} of {parameter}: it is {state}");
+            }
+        }
     }
     if let Some(name) = named(BUCKET_PARAMETER) {
         let head = clients.s3.head_bucket().bucket(name);
@@ -41,26 +50,62 @@ pub async fn check_stores(account: &Account, parameters: &BTreeMap<String, Strin
     Ok(())
 }
 
-/// Checks that a template with the parameters `declared` lets a stack go on with the stores that its
-/// present parameters name. Otherwise the stack would make new, empty ones.
+/// Returns the state of a KMS key, such as [`ENABLED`].
+async fn key_state(account: &Account, arn: &str) -> Result<String> {
+    let describe = account.clients().kms.describe_key().key_id(arn);
+    let described = describe.send().await?;
+    let state = described.key_metadata.and_then(|key| key.key_state);
+    let state = state.context("KMS does not tell its state")?;
+    Ok(state.as_str().to_owned())
+}
+
+impl DeployedStack {
+    /// Returns the state of the key that encrypts the data, if the stack has such a key.
+    ///
+    /// # Errors
+    /// Fails if the key cannot be described.
+    pub(crate) async fn data_key_state(&self, account: &Account) -> Result<Option<String>> {
+        match self.parameter(DATA_KEY_PARAMETER) {
+            None | Some("") => Ok(None),
+            Some(arn) => key_state(account, arn).await.map(Some),
+        }
+    }
+}
+
+/// Checks that a template with the parameters `declared` lets a stack go on with the stores and the key that
+/// its present parameters name, and that `set`, the parameters of a change, do not take its key away. Otherwise
+/// the stack would make new, empty stores, or could not read its own.
 ///
 /// # Errors
-/// Fails if a parameter that names a store is not declared.
+/// Fails if a parameter that names a store or a key is not declared, or if the key would change.
 pub(crate) fn check_stores_stay(
     present: &BTreeMap<String, String>,
     declared: &[String],
+    set: &BTreeMap<String, String>,
 ) -> Result<()> {
+    let key = present
+        .get(DATA_KEY_PARAMETER)
+        .filter(|arn| !arn.is_empty());
+    if let (Some(key), Some(other)) = (key, set.get(DATA_KEY_PARAMETER))
+        && key != other
+    {
+        bail!(
+            "objects are encrypted with the key {key}, which the functions may use only while {DATA_KEY_PARAMETER} \
+             names it: leave the parameter as it is"
+        );
+    }
     for parameter in [
         RECORDS_PARAMETER,
         SECRETS_PARAMETER,
         SECRETS_KEY_PARAMETER,
         BUCKET_PARAMETER,
+        DATA_KEY_PARAMETER,
     ] {
         let is_named = present.get(parameter).is_some_and(|name| !name.is_empty());
         if is_named && !declared.iter().any(|known| known == parameter) {
             bail!(
-                "the stack uses a store that {parameter} names, and this version has no such parameter: it \
-                 would begin with an empty one"
+                "the stack uses what {parameter} names, and this version has no such parameter: it would \
+                 begin with an empty store, or could not read its own"
             );
         }
     }
