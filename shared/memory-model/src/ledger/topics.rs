@@ -23,6 +23,9 @@ pub(super) const BLOCK_STATEMENTS: usize = 8;
 /// The most blocks whose versions are fetched together, enough for the longest history of versions that were
 /// repeated a few times.
 const MAX_PREFETCHED_BLOCKS: u32 = 64;
+/// The number of steps of a binary search whose blocks are fetched together: 15 blocks. A topic of 100,000 statements
+/// then takes four rounds of requests, not fourteen, and at most 60 blocks, not 14.
+const SEARCH_STEPS_TOGETHER: u32 = 4;
 /// A topic with more open statements than this settles the older ones, once there are enough for a block.
 const MAX_OPEN_STATEMENTS: usize = 12;
 /// The fewest statements that stay open. Documents that are processed at the same time may arrive out of
@@ -351,7 +354,12 @@ impl Ledger {
         let (mut first, mut end) = (0, settled.blocks);
         while first < end {
             let middle = u32::midpoint(first, end);
-            if block(middle)?.through < key {
+            let Some(found) = block(middle) else {
+                // It is yet to be fetched, together with those that the search may need next.
+                self.ask_for_blocks(&topic, first, end, SEARCH_STEPS_TOGETHER);
+                return None;
+            };
+            if found.through < key {
                 first = middle + 1;
             } else {
                 end = middle;
@@ -368,6 +376,18 @@ impl Ledger {
             }
         }
         None
+    }
+
+    /// Asks for the blocks of a topic that the next `steps` steps of a binary search between `first` and `end` may
+    /// need.
+    fn ask_for_blocks(&self, topic: &TopicId, first: u32, end: u32, steps: u32) {
+        if steps == 0 || first >= end {
+            return;
+        }
+        let middle = u32::midpoint(first, end);
+        self.blocks.get(&block_key(topic, middle));
+        self.ask_for_blocks(topic, first, middle, steps - 1);
+        self.ask_for_blocks(topic, middle + 1, end, steps - 1);
     }
 }
 

@@ -335,18 +335,16 @@ impl LedgerStore for FetchingStore {
     }
 }
 
-#[test]
-fn a_long_history_is_fetched_in_few_rounds() {
+/// Returns a ledger with `places` statements, each about another place, and the same ledger restored from a store
+/// that has fetched only what the restoration needs.
+fn restored_by_fetching(places: u8) -> (Ledger, Ledger, Arc<FetchingStore>) {
     let container = ContainerId::parse("cccccccccccccccccccccc").unwrap();
     let mut ledger = Ledger::new(container.clone());
-    for number in 0..120 {
+    for number in 0..places {
         let statement = lives_in(&format!("place{number}"), i64::from(number));
         ledger.insert_document(document_statements(number, vec![statement]));
     }
     ledger.recompute_memories();
-    let latest = find_memory(&ledger, "User lives in place119.");
-    let expected = ledger.memory_history(latest);
-    assert_eq!(expected.len(), 100);
 
     let mut records = MapStore::default();
     store_and_restore(&ledger, &mut records);
@@ -355,10 +353,35 @@ fn a_long_history_is_fetched_in_few_rounds() {
         ..FetchingStore::default()
     });
     let (restored, _) = store.read_fetching(|| Ledger::restore(container.clone(), store.clone()));
-    let restored = restored.unwrap();
+    (ledger, restored.unwrap(), store)
+}
+
+#[test]
+fn a_long_history_is_fetched_in_few_rounds() {
+    let (ledger, restored, store) = restored_by_fetching(120);
+    let latest = find_memory(&ledger, "User lives in place119.");
+    let expected = ledger.memory_history(latest);
+    assert_eq!(expected.len(), 100);
+
     let (history, rounds) = store.read_fetching(|| restored.memory_history(latest));
     assert_eq!(history, expected);
     assert!(rounds <= 6, "{rounds} rounds");
+}
+
+#[test]
+fn the_memories_of_a_document_are_fetched_in_few_rounds() {
+    for number in [0, 50, 130, 249] {
+        let (ledger, restored, store) = restored_by_fetching(250);
+        let document = document_statements(number, Vec::new()).document.id;
+        let expected = ledger.memories_of_document(&document);
+        assert_eq!(expected.len(), 1);
+
+        let read = || restored.memories_of_document(&document);
+        let (memories, rounds) = store.read_fetching(read);
+        assert_eq!(memories, expected);
+        // The statements, the topic, two rounds for the block, and the memory.
+        assert!(rounds <= 5, "{rounds} rounds");
+    }
 }
 
 #[test]
