@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use container_index::{
     CompactionOutcome, compact_index, rebuild_index, rewrite_index, verify_index,
 };
-use domain::ports::CompactionLease;
-use domain::{ContainerId, IndexHead, Revision};
+use domain::ports::{BlobContent, BlobStore, CompactionLease};
+use domain::{BlobRef, ContainerId, IndexHead, Revision, SegmentRef};
 use serde_json::json;
+use service::collect_orphans;
 use testkit::{AS_LARGE_CONTAINERS, BY_PAGES, TestApp, TestEnvironment};
 
 use crate::client::OrgClient;
@@ -254,4 +255,47 @@ async fn a_compaction_that_fails_gives_its_lease_back() {
     client.app.faults.refuse_operation(None);
     compact_only(&client, "box").await;
     assert_eq!(index_head(&client, "box").await.generation, 1);
+}
+
+#[tokio::test]
+async fn a_segment_that_was_just_replaced_is_no_orphan() {
+    let client = OrgClient::new().await;
+    fill(&client).await;
+    compact(&client, "box").await;
+    client.app.environment.clock.advance_seconds(25 * 3600);
+    let before = index_head(&client, "box").await;
+    let container = physical_container(&client, "box").await;
+    let ctx = &client.app.system.ctx;
+    let rebuilt = rebuild_index(ctx, &client.tenant, &container).await;
+    rebuilt.expect("an index");
+
+    let replaced: Vec<BlobRef> = before
+        .segments
+        .iter()
+        .flat_map(SegmentRef::blobs)
+        .cloned()
+        .collect();
+    for store in [BlobStore::Inline, BlobStore::Objects] {
+        let mut after: Option<String> = None;
+        loop {
+            let page = collect_orphans(ctx, store, after.as_deref(), 1000).await;
+            let (deleted, next) = page.expect("a page");
+            assert_eq!(deleted, 0);
+            after = next;
+            if after.is_none() {
+                break;
+            }
+        }
+    }
+    let contents = ctx.blobs.read(&client.tenant, &replaced).await;
+    assert!(!contents.expect("blobs").contains(&BlobContent::Missing));
+
+    let_minutes_pass(&client, 2).await;
+    let contents = ctx.blobs.read(&client.tenant, &replaced).await;
+    let contents = contents.expect("blobs");
+    assert!(
+        contents
+            .iter()
+            .all(|content| *content == BlobContent::Missing)
+    );
 }

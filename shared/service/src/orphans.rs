@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::Ctx;
+use crate::purge::blobs_to_purge;
 use domain::blob::BlobRef;
 use domain::document::{Document, IndexedRevision, ProcessingResult};
 use domain::error::Result;
@@ -21,8 +22,8 @@ const RECORD_BATCH_SIZE: usize = 100;
 const SEGMENT_FOLDER: &str = "segments";
 
 /// Returns the orphans among stored blobs: those that are old enough at `now` and that neither a
-/// document nor the head of an index names. Blobs that a worker may still store for a revision that
-/// is not final are never orphans, however old.
+/// document nor an index names. Blobs that a worker may still store for a revision that is not final
+/// are never orphans, however old.
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -150,24 +151,29 @@ async fn read_documents(
     Ok(found)
 }
 
-/// Reads the blobs of the segments of the containers whose index stored the blobs.
+/// Reads the blobs of the segments of the containers whose index stored the blobs, and those of replaced segments
+/// that wait for their purge, because readers may read them until then.
 async fn read_segments(
     ctx: &Ctx,
     tenant: &Tenant,
     blobs: &[(&StoredBlob, Maker)],
 ) -> Result<HashSet<BlobRef>> {
-    let mut containers = HashSet::new();
-    for (_, maker) in blobs {
+    let mut by_container: HashMap<&ContainerId, Vec<&BlobRef>> = HashMap::new();
+    for (stored, maker) in blobs {
         if let Maker::Index(container) = maker {
-            containers.insert(container);
+            let blobs = by_container.entry(container).or_default();
+            blobs.push(&stored.blob);
         }
     }
 
-    let mut found = HashSet::new();
-    for container in containers {
+    let mut found: HashSet<BlobRef> = HashSet::new();
+    for (container, blobs) in by_container {
         let head = ctx.index.get_head(tenant, container).await?;
         for segment in &head.segments {
             found.extend(segment.blobs().cloned());
+        }
+        if !blobs.iter().all(|blob| found.contains(*blob)) {
+            found.extend(blobs_to_purge(ctx, tenant, container).await?);
         }
     }
 

@@ -7,6 +7,8 @@ mod documents;
 mod index;
 mod request_log;
 
+pub(crate) use index::blobs_to_purge;
+
 use crate::Ctx;
 use crate::tasks::Next;
 use domain::activity::{Hour, RETENTION_SECONDS};

@@ -101,7 +101,7 @@ async fn claim_for_purge(
         .await?
     {
         ClaimOutcome::Claimed(claimed) => Ok(Some(*claimed)),
-        // A document that is gone has become final at this moment.
+        // The document is being processed, has just become final, or is gone. The next pass reads it again.
         ClaimOutcome::Busy | ClaimOutcome::Outdated => Ok(None),
     }
 }

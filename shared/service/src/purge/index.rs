@@ -78,6 +78,27 @@ pub(super) async fn remove(
     Ok(ctx.index.delete_items(tenant, container, items).await?)
 }
 
+/// Returns the blobs that the purge records of an index name. They are purged soon.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn blobs_to_purge(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+) -> Result<Vec<BlobRef>> {
+    let mut limit = ITEMS_PER_STEP;
+    loop {
+        let items = ctx.index.list_items(tenant, container, limit).await?;
+        // Purge records come first.
+        let is_purge = |item: &String| item.starts_with(PURGE_PREFIX);
+        if items.len() < limit || !items.iter().all(is_purge) {
+            return purged_blobs(ctx, tenant, container, &items).await;
+        }
+        limit *= 2;
+    }
+}
+
 /// Returns the blobs that the purge records among the items name.
 async fn purged_blobs(
     ctx: &Ctx,
