@@ -43,8 +43,8 @@ def make_texts(count):
 class Client:
     """A connection to the server, with the key of the machine."""
 
-    def __init__(self, port):
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    def __init__(self, port, timeout=60):
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
     def send(self, method, path, body=None):
         headers = {"authorization": "Bearer local", "content-type": "application/json"}

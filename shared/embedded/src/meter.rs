@@ -1,5 +1,6 @@
 //! Counts the requests to the services in the units that AWS bills.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use aws_smithy_runtime_api::client::http::{
@@ -24,6 +25,9 @@ pub struct RequestCounts {
     pub read_units: f64,
     /// DynamoDB write request units, of tables and indexes.
     pub write_units: f64,
+    /// DynamoDB write request units of the index that took the most. All entries of a container in one index are
+    /// one partition, which takes 1,000 a second.
+    pub busiest_index_write_units: f64,
     /// S3 requests that write.
     pub s3_puts: u64,
     /// S3 requests that read.
@@ -67,6 +71,8 @@ impl RequestCounts {
 pub struct MeteredTransport {
     inner: InProcessTransport,
     counts: Arc<Mutex<RequestCounts>>,
+    /// The write units of each index, by the names of its table and of itself.
+    index_write_units: Arc<Mutex<BTreeMap<(String, String), f64>>>,
     is_counting: Arc<std::sync::atomic::AtomicBool>,
 }
 
@@ -77,6 +83,7 @@ impl MeteredTransport {
         Self {
             inner,
             counts: Arc::default(),
+            index_write_units: Arc::default(),
             is_counting: Arc::default(),
         }
     }
@@ -87,13 +94,17 @@ impl MeteredTransport {
         self.is_counting
             .store(true, std::sync::atomic::Ordering::SeqCst);
         *self.lock_counts() = RequestCounts::default();
+        lock_mutex(&self.index_write_units).clear();
     }
 
     /// Stops counting and returns the counts since the start.
     pub fn take_counts(&self) -> RequestCounts {
         self.is_counting
             .store(false, std::sync::atomic::Ordering::SeqCst);
-        std::mem::take(&mut *self.lock_counts())
+        let mut counts = std::mem::take(&mut *self.lock_counts());
+        let units = std::mem::take(&mut *lock_mutex(&self.index_write_units));
+        counts.busiest_index_write_units = units.into_values().fold(0.0, f64::max);
+        counts
     }
 
     fn lock_counts(&self) -> MutexGuard<'_, RequestCounts> {
@@ -117,17 +128,29 @@ impl MeteredTransport {
 
     fn add_dynamodb(&self, operation: &str, body: &[u8]) {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let units_of = |table: &Value| table["CapacityUnits"].as_f64().unwrap_or_default();
-        let units = match &body["ConsumedCapacity"] {
-            Value::Array(tables) => tables.iter().map(units_of).sum(),
-            table => units_of(table),
+        let units_of = |part: &Value| part["CapacityUnits"].as_f64().unwrap_or_default();
+        let tables = match &body["ConsumedCapacity"] {
+            Value::Array(tables) => tables.as_slice(),
+            table => std::slice::from_ref(table),
         };
+        let units: f64 = tables.iter().map(units_of).sum();
 
-        let mut counts = self.lock_counts();
         if ["GetItem", "Query", "BatchGetItem"].contains(&operation) {
-            counts.read_units += units;
-        } else {
-            counts.write_units += units;
+            self.lock_counts().read_units += units;
+            return;
+        }
+        self.lock_counts().write_units += units;
+        let mut index_write_units = lock_mutex(&self.index_write_units);
+        for table in tables {
+            let name = table["TableName"].as_str().unwrap_or_default();
+            for (index, part) in table["GlobalSecondaryIndexes"]
+                .as_object()
+                .into_iter()
+                .flatten()
+            {
+                let index = (name.to_owned(), index.clone());
+                *index_write_units.entry(index).or_default() += units_of(part);
+            }
         }
     }
 }
@@ -163,7 +186,7 @@ impl HttpConnector for MeteredTransport {
             if service == Service::DynamoDb
                 && let Ok(mut json) = serde_json::from_slice::<Value>(&body)
             {
-                json["ReturnConsumedCapacity"] = "TOTAL".into();
+                json["ReturnConsumedCapacity"] = "INDEXES".into();
                 body = json.to_string().into();
                 // The new body is longer, so the length is no longer right. S3 signs the length, so
                 // it stays there.

@@ -51,12 +51,13 @@ pub(crate) async fn run(options: &IngestOptions) -> Result<()> {
     ensure!(containers > 0, "at least one container is needed");
     ensure!(options.batch > 0, "a request adds at least one document");
     println!(
-        "{:>9} {:>10} {:>9} {:>11} {:>12} {:>10} {:>10} {:>8}",
+        "{:>9} {:>10} {:>9} {:>11} {:>12} {:>14} {:>10} {:>10} {:>8}",
         "functions",
         "containers",
         "documents",
         "documents/s",
         "write units",
+        "busiest index",
         "read units",
         "SQS calls",
         "MB"
@@ -74,9 +75,10 @@ pub(crate) async fn run(options: &IngestOptions) -> Result<()> {
 
         let each = |units: f64| units / documents as f64;
         println!(
-            "{count:>9} {containers:>10} {documents:>9} {:>11.0} {:>12.1} {:>10.1} {:>10.2} {:>8}",
+            "{count:>9} {containers:>10} {documents:>9} {:>11.0} {:>12.1} {:>14.1} {:>10.1} {:>10.2} {:>8}",
             documents as f64 / seconds,
             each(counts.write_units),
+            each(counts.busiest_index_write_units),
             each(counts.read_units),
             each(counts.sqs as f64),
             resident_megabytes()
