@@ -95,7 +95,7 @@ model_was_asked() {
 }
 ask_model
 if deploy deploy --functions "$build" --parameter DataKeyArn= >"$work/refused.log" 2>&1; then fail "a stack without its key"; fi
-grep -q "encrypted with the key $data_key" "$work/refused.log" || fail "the refusal does not name the key"
+grep -q "takes its key at its first deployment" "$work/refused.log" || fail "the refusal does not say why"
 deploy rollback >"$work/rollback.log" || fail "rollback"
 [[ $(memory) == "$before" ]] || fail "the rollback did not arrive"
 "$recollect" export --stack "$stack" --org demo --container-tag moved | grep -q ferry || fail "data after the rollback"

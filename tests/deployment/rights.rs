@@ -220,6 +220,8 @@ fn the_key_of_the_data_encrypts_all_of_it() {
         // The table of secrets has a key of its own.
         if id != "SecretsTable" {
             let encryption = given(&table["SSESpecification"]);
+            assert_eq!(encryption["SSEEnabled"], true, "{id}");
+            assert_eq!(encryption["SSEType"], "KMS", "{id}");
             assert_eq!(
                 referenced_id(&encryption["KMSMasterKeyId"]),
                 "DataKeyArn",

@@ -13,14 +13,14 @@ use domain::ports::Clock;
 
 use crate::account::Account;
 use crate::deployed::DeployedStack;
-use crate::stores::check_stores_stay;
+use crate::stores::{check_data_key_stays, check_stores_stay};
 
-/// The pause between two looks at a change.
+/// The pause between two polls of a change.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// The longest wait for the description of changes.
 const DESCRIPTION_TIMEOUT: Duration = Duration::from_secs(300);
-/// The time for which a change goes on without a look at it that succeeds.
-const LOOK_TIMEOUT: Duration = Duration::from_secs(120);
+/// The longest time without a successful poll.
+const POLL_TIMEOUT: Duration = Duration::from_secs(120);
 /// The time within which changes begin.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// The alarms that undo an update, without the name of the stack in front.
@@ -234,10 +234,10 @@ impl ChangeSet {
         Ok(())
     }
 
-    /// Carries out the changes, and waits until they are done. `report` is told what happens.
+    /// Executes the change set, and waits until it ends. Calls `report` with each event.
     ///
     /// # Errors
-    /// Fails if a change fails. CloudFormation then goes back to what was before.
+    /// Fails if a change fails. CloudFormation then rolls the stack back.
     pub async fn execute(
         &self,
         account: &Account,
@@ -250,23 +250,23 @@ impl ChangeSet {
             .await
             .context("cannot start the changes")?;
 
-        let mut told = HashSet::new();
+        let mut reported = HashSet::new();
         let mut first_failure = None;
         let (begun, mut is_seen) = (Instant::now(), false);
-        let mut last_look = begun;
+        let mut last_poll = begun;
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
-            let (stack, news) = match self.look(account, &mut told).await {
-                Ok(seen) => seen,
-                Err(error) if last_look.elapsed() > LOOK_TIMEOUT => {
+            let (stack, news) = match self.poll(account, &mut reported).await {
+                Ok(polled) => polled,
+                Err(error) if last_poll.elapsed() > POLL_TIMEOUT => {
                     let stack = &self.stack;
                     return Err(error.context(format!(
-                        "cannot see how the stack {stack} goes on. When it is done, run the same command again"
+                        "cannot read the progress of the stack {stack}. When it is done, run the same command again"
                     )));
                 }
                 Err(_) => continue,
             };
-            last_look = Instant::now();
+            last_poll = Instant::now();
             for progress in news {
                 if let StackProgress::Failed(resource, reason) = &progress {
                     first_failure.get_or_insert_with(|| format!("{resource}: {reason}"));
@@ -291,24 +291,24 @@ impl ChangeSet {
         }
     }
 
-    /// Returns the stack, and what has happened since the last call. The status is read before the events,
-    /// so that the last look has the last events.
-    async fn look(
+    /// Returns the stack, and its events since the last call. The status is read before the events, so that the
+    /// last poll has the last events.
+    async fn poll(
         &self,
         account: &Account,
-        told: &mut HashSet<String>,
+        reported: &mut HashSet<String>,
     ) -> Result<(DeployedStack, Vec<StackProgress>)> {
         let stack = DeployedStack::get(account, &self.stack).await?;
-        let news = self.list_progress(account, told).await?;
+        let news = self.list_progress(account, reported).await?;
         Ok((stack, news))
     }
 
-    /// Returns what has happened since the last call, oldest first. `told` has the events that were
-    /// returned before.
+    /// Returns the events since the last call, oldest first. `reported` has the ids of those that were returned
+    /// before.
     async fn list_progress(
         &self,
         account: &Account,
-        told: &mut HashSet<String>,
+        reported: &mut HashSet<String>,
     ) -> Result<Vec<StackProgress>> {
         let mut progress = Vec::new();
         let mut token = None;
@@ -325,7 +325,7 @@ impl ChangeSet {
                     .timestamp()
                     .is_some_and(|time| *time < self.created_at);
                 let id = event.event_id().unwrap_or_default();
-                if is_earlier || !told.insert(id.to_owned()) {
+                if is_earlier || !reported.insert(id.to_owned()) {
                     break 'pages;
                 }
                 let resource = event.logical_resource_id().unwrap_or_default().to_owned();
@@ -389,7 +389,8 @@ fn list_parameters(
     request: &ChangeSetRequest<'_>,
     known: &BTreeMap<String, String>,
 ) -> Result<Vec<Parameter>> {
-    check_stores_stay(known, request.declared_parameters, request.parameters)?;
+    check_stores_stay(known, request.declared_parameters)?;
+    check_data_key_stays(known, request.parameters)?;
     for name in request.parameters.keys() {
         if !request.declared_parameters.contains(name) {
             bail!(
@@ -524,22 +525,26 @@ mod tests {
     fn the_key_of_the_data_stays() {
         let declared = ["DataKeyArn"].map(str::to_owned);
         let parameters = |arn: &str| BTreeMap::from([("DataKeyArn".to_owned(), arn.to_owned())]);
-        let change = |present: &str, next: &str| {
-            let set = parameters(next);
+        let change = |present: &BTreeMap<String, String>, set: &BTreeMap<String, String>| {
             let request = ChangeSetRequest {
                 stack: "recollect",
                 template_url: "https://example.com/templates/1.json",
                 declared_parameters: &declared,
-                parameters: &set,
+                parameters: set,
                 watch_minutes: 0,
             };
-            list_parameters(&request, &parameters(present)).map_err(|error| error.to_string())
+            list_parameters(&request, present).map_err(|error| error.to_string())
         };
-        assert!(change("", "key-1").is_ok());
-        assert!(change("key-1", "key-1").is_ok());
-        for next in ["", "key-2"] {
-            let error = change("key-1", next).unwrap_err();
-            assert!(error.contains("encrypted with the key key-1"), "{error}");
+        let (new_stack, none) = (BTreeMap::new(), BTreeMap::new());
+        assert!(change(&new_stack, &parameters("key-1")).is_ok());
+        assert!(change(&parameters("key-1"), &parameters("key-1")).is_ok());
+        assert!(change(&parameters("key-1"), &none).is_ok());
+        for (present, next) in [("key-1", ""), ("key-1", "key-2"), ("", "key-1")] {
+            let error = change(&parameters(present), &parameters(next)).unwrap_err();
+            assert!(error.contains("at its first deployment"), "{error}");
         }
+        // A stack of a version that does not have the parameter.
+        let earlier = BTreeMap::from([("Stage".to_owned(), "dev".to_owned())]);
+        assert!(change(&earlier, &parameters("key-1")).is_err());
     }
 }

@@ -7,10 +7,12 @@ use aws_sdk_cloudwatch::types::StateValue;
 
 use crate::account::Account;
 use crate::deployed::DeployedStack;
-use crate::stores::ENABLED;
+use crate::stores::{DataKey, ENABLED};
 
 /// The number of waiting messages from which a queue counts as behind.
 const MANY_MESSAGES: u64 = 1_000;
+/// The subject of findings about the key that encrypts the data.
+const DATA_KEY: &str = "data key";
 /// The alarms of `infra/monitoring.yaml`, without the name of the stack in front.
 const ALARMS: [&str; 10] = [
     "dead-letters",
@@ -115,18 +117,28 @@ impl DeployedStack {
     }
 
     async fn inspect_data_key(&self, account: &Account) -> Option<Finding> {
-        let subject = "data key";
-        match self.data_key_state(account).await {
-            Ok(None) => None,
-            Ok(Some(state)) if state == ENABLED => {
-                Some(Finding::new(Severity::Fine, subject, "enabled"))
-            }
-            Ok(Some(state)) => {
-                let message = format!("it is {state}: until it is enabled, nothing can be read");
-                Some(Finding::new(Severity::Problem, subject, message))
-            }
-            Err(error) => Some(Finding::failure(subject, &error)),
-        }
+        let (severity, message) = match self.data_key(account).await {
+            Ok(None) => return None,
+            Err(error) => return Some(Finding::failure(DATA_KEY, &error)),
+            Ok(Some(DataKey {
+                state,
+                other_stores,
+            })) => match state.as_str() {
+                ENABLED if other_stores.is_empty() => (Severity::Fine, "enabled".to_owned()),
+                ENABLED => (
+                    Severity::Warning,
+                    format!("it does not encrypt {}", other_stores.join(" and ")),
+                ),
+                state => (
+                    Severity::Problem,
+                    format!(
+                        "it is {state}, so data cannot be read: cancel its deletion if there is one, and enable it \
+                         within seven days after it was disabled (`aws kms enable-key`)"
+                    ),
+                ),
+            },
+        };
+        Some(Finding::new(severity, DATA_KEY, message))
     }
 
     async fn inspect_queues(&self, account: &Account, findings: &mut Vec<Finding>) -> Result<()> {

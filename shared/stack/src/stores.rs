@@ -34,12 +34,9 @@ pub async fn check_stores(account: &Account, parameters: &BTreeMap<String, Strin
     }
     for parameter in [SECRETS_KEY_PARAMETER, DATA_KEY_PARAMETER] {
         if let Some(arn) = named(parameter) {
-            let state = key_state(account, arn).await;
-            let state =
-                state.with_context(|| format!("cannot use the key {arn} of {parameter}"))?;
-            if state != ENABLED {
-                bail!("cannot use the key {arn} of {parameter}: it is {state}");
-            }
+            let key = describe_key(account, arn).await;
+            let is_usable = key.and_then(|key| check_key(&key));
+            is_usable.with_context(|| format!("cannot use the key {arn} of {parameter}"))?;
         }
     }
     if let Some(name) = named(BUCKET_PARAMETER) {
@@ -50,50 +47,140 @@ pub async fn check_stores(account: &Account, parameters: &BTreeMap<String, Strin
     Ok(())
 }
 
-/// Returns the state of a KMS key, such as [`ENABLED`].
-async fn key_state(account: &Account, arn: &str) -> Result<String> {
-    let describe = account.clients().kms.describe_key().key_id(arn);
-    let described = describe.send().await?;
-    let state = described.key_metadata.and_then(|key| key.key_state);
-    let state = state.context("KMS does not tell its state")?;
-    Ok(state.as_str().to_owned())
+/// A KMS key, as KMS describes it.
+struct KeyDescription {
+    /// The state, such as [`ENABLED`].
+    state: String,
+    /// True for a symmetric key that a customer has made.
+    encrypts_data: bool,
+}
+
+async fn describe_key(account: &Account, arn: &str) -> Result<KeyDescription> {
+    let described = account
+        .clients()
+        .kms
+        .describe_key()
+        .key_id(arn)
+        .send()
+        .await;
+    let described = described.with_context(|| format!("cannot describe the key {arn}"))?;
+    let key = described.key_metadata;
+    let key = key.with_context(|| format!("KMS does not describe the key {arn}"))?;
+    let spec = key.key_spec().map(|spec| spec.as_str());
+    let manager = key.key_manager().map(|manager| manager.as_str());
+    Ok(KeyDescription {
+        state: key
+            .key_state()
+            .map_or("unknown", |state| state.as_str())
+            .to_owned(),
+        encrypts_data: spec == Some("SYMMETRIC_DEFAULT") && manager == Some("CUSTOMER"),
+    })
+}
+
+/// Checks whether a store can be encrypted with a key.
+fn check_key(key: &KeyDescription) -> Result<()> {
+    if !key.encrypts_data {
+        bail!("it has to be a symmetric key that was made with `aws kms create-key`");
+    }
+    match key.state.as_str() {
+        ENABLED => Ok(()),
+        state => bail!("it is {state}; enable it first (`aws kms enable-key`)"),
+    }
+}
+
+/// The key that encrypts the data of a stack.
+pub(crate) struct DataKey {
+    /// Its state in KMS, such as [`ENABLED`].
+    pub(crate) state: String,
+    /// The stores that it does not encrypt, because they were made without it: by another stack, or by a restoration.
+    pub(crate) other_stores: Vec<String>,
 }
 
 impl DeployedStack {
-    /// Returns the state of the key that encrypts the data, if the stack has such a key.
+    /// Returns the key that encrypts the data, if the stack has such a key.
     ///
     /// # Errors
-    /// Fails if the key cannot be described.
-    pub(crate) async fn data_key_state(&self, account: &Account) -> Result<Option<String>> {
-        match self.parameter(DATA_KEY_PARAMETER) {
-            None | Some("") => Ok(None),
-            Some(arn) => key_state(account, arn).await.map(Some),
+    /// Fails if the key or a store cannot be described.
+    pub(crate) async fn data_key(&self, account: &Account) -> Result<Option<DataKey>> {
+        let Some(arn) = self
+            .parameter(DATA_KEY_PARAMETER)
+            .filter(|arn| !arn.is_empty())
+        else {
+            return Ok(None);
+        };
+        let state = describe_key(account, arn).await?.state;
+        let clients = account.clients();
+        let mut other_stores = Vec::new();
+        let table = self.output("RecordsTable")?;
+        let described = clients
+            .dynamodb
+            .describe_table()
+            .table_name(table)
+            .send()
+            .await;
+        let described = described.with_context(|| format!("cannot describe the table {table}"))?;
+        let encryption = described.table().and_then(|table| table.sse_description());
+        if encryption.and_then(|encryption| encryption.kms_master_key_arn()) != Some(arn) {
+            other_stores.push(table.to_owned());
         }
+
+        let bucket = self.output("Bucket")?;
+        let described = clients
+            .s3
+            .get_bucket_encryption()
+            .bucket(bucket)
+            .send()
+            .await;
+        let described = described
+            .with_context(|| format!("cannot read the encryption of the bucket {bucket}"))?;
+        let rules = described
+            .server_side_encryption_configuration()
+            .map(|rules| rules.rules());
+        let mut defaults = rules
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|rule| rule.apply_server_side_encryption_by_default());
+        if !defaults.any(|default| default.kms_master_key_id() == Some(arn)) {
+            other_stores.push(bucket.to_owned());
+        }
+
+        Ok(Some(DataKey {
+            state,
+            other_stores,
+        }))
     }
 }
 
-/// Checks that a template with the parameters `declared` lets a stack go on with the stores and the key that
-/// its present parameters name, and that `set`, the parameters of a change, do not take its key away. Otherwise
-/// the stack would make new, empty stores, or could not read its own.
+/// Checks that a change leaves the key of a stack's data as it is. A stack without a key gets none. The functions may use only the key that the parameter names, but objects stay encrypted with the key with
+/// which they were written.
 ///
 /// # Errors
-/// Fails if a parameter that names a store or a key is not declared, or if the key would change.
+/// Fails if the key would change. `present` has no parameters if there is no stack yet.
+pub(crate) fn check_data_key_stays(
+    present: &BTreeMap<String, String>,
+    set: &BTreeMap<String, String>,
+) -> Result<()> {
+    let key_in =
+        |parameters: &BTreeMap<String, String>| parameters.get(DATA_KEY_PARAMETER).cloned();
+    let key = key_in(present).unwrap_or_default();
+    if present.is_empty() || key_in(set).is_none_or(|next| next == key) {
+        return Ok(());
+    }
+    bail!(
+        "a stack takes its key at its first deployment and keeps it: leave {DATA_KEY_PARAMETER} as it is, or deploy \
+         another stack with the key and move the containers with `recollect export` and `recollect import`"
+    )
+}
+
+/// Checks that a template with the parameters `declared` lets a stack go on with the stores and the key that
+/// its present parameters name. Otherwise the stack would make new, empty stores, or could not read its own.
+///
+/// # Errors
+/// Fails if a parameter that names a store or a key is not declared.
 pub(crate) fn check_stores_stay(
     present: &BTreeMap<String, String>,
     declared: &[String],
-    set: &BTreeMap<String, String>,
 ) -> Result<()> {
-    let key = present
-        .get(DATA_KEY_PARAMETER)
-        .filter(|arn| !arn.is_empty());
-    if let (Some(key), Some(other)) = (key, set.get(DATA_KEY_PARAMETER))
-        && key != other
-    {
-        bail!(
-            "objects are encrypted with the key {key}, which the functions may use only while {DATA_KEY_PARAMETER} \
-             names it: leave the parameter as it is"
-        );
-    }
     for parameter in [
         RECORDS_PARAMETER,
         SECRETS_PARAMETER,
@@ -104,8 +191,8 @@ pub(crate) fn check_stores_stay(
         let is_named = present.get(parameter).is_some_and(|name| !name.is_empty());
         if is_named && !declared.iter().any(|known| known == parameter) {
             bail!(
-                "the stack uses what {parameter} names, and this version has no such parameter: it would \
-                 begin with an empty store, or could not read its own"
+                "this version has no parameter {parameter}, which names a store or a key of the stack: it would \
+                 use an empty store, or could not read its own"
             );
         }
     }
