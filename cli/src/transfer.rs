@@ -32,43 +32,57 @@ use domain::{ContainerId, PortError, Tenant};
 use memory_model::Ledger;
 use service::Ctx;
 
-/// The pages that are needed are read of every container, whatever its size.
+/// The number of attempts to read memories while pages cannot be read.
+const ATTEMPTS: usize = 3;
+/// Reads only the pages that are needed, whatever the size of the container. A view with more than 256 MB of pages
+/// is dropped, and the next read opens another one.
 const BY_PAGES: SegmentReading = SegmentReading::Beginnings {
     above: 0,
     searches: false,
     completes: false,
-    max_page_bytes: u64::MAX,
+    max_page_bytes: 256 * 1024 * 1024,
 };
 
-/// Calls `read` with the memories of a container. They are opened for this call only, so what it has read of
-/// a large container does not stay in memory. `read` may be called again if a part has to be fetched first.
-///
-/// # Errors
-/// Those of the ports.
-async fn read_memories<T>(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
-    read: impl Fn(&Ledger) -> T,
-) -> PortResult<T> {
-    match read_with(ctx, tenant, container, BY_PAGES, &read).await {
-        // A segment is damaged, or was replaced and purged. A view of whole segments leaves out none.
-        Err(PortError::Corrupt(_)) => {
-            read_with(ctx, tenant, container, SegmentReading::Whole, &read).await
-        }
-        result => result,
-    }
+/// Reads a physical container in parts. What one part has read of its memories does not stay in memory for all
+/// others.
+struct ContainerReader<'a> {
+    ctx: &'a Ctx,
+    tenant: &'a Tenant,
+    id: &'a ContainerId,
+    cache: ViewCache<IndexedMemories<()>>,
 }
 
-async fn read_with<T>(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
-    reading: SegmentReading,
-    read: impl Fn(&Ledger) -> T,
-) -> PortResult<T> {
-    let cache: ViewCache<IndexedMemories<()>> = ViewCache::new(CacheSettings::new(0, reading));
-    let memories = cache.open(ctx, tenant, container).await?;
-    let read = || read(memories.ledger());
-    read_until_fetched(ctx, tenant, memories.partial_segments(), read).await
+impl<'a> ContainerReader<'a> {
+    fn new(ctx: &'a Ctx, tenant: &'a Tenant, id: &'a ContainerId) -> Self {
+        // The cache has room for no view, and so keeps one.
+        let cache = ViewCache::new(CacheSettings::new(0, BY_PAGES));
+        Self {
+            ctx,
+            tenant,
+            id,
+            cache,
+        }
+    }
+
+    /// Calls `read` with the memories as they are now. It may be called again if a part has to be fetched first.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    async fn read_memories<T>(&self, read: impl Fn(&Ledger) -> T) -> PortResult<T> {
+        for _ in 1..ATTEMPTS {
+            match self.read_once(&read).await {
+                // A page is damaged, or its segment was replaced and purged. The cache opens another view now,
+                // and reads the container as a whole if it still has the damaged one.
+                Err(PortError::Corrupt(_)) => {}
+                result => return result,
+            }
+        }
+        self.read_once(&read).await
+    }
+
+    async fn read_once<T>(&self, read: impl Fn(&Ledger) -> T) -> PortResult<T> {
+        let memories = self.cache.open(self.ctx, self.tenant, self.id).await?;
+        let read = || read(memories.ledger());
+        read_until_fetched(self.ctx, self.tenant, memories.partial_segments(), read).await
+    }
 }

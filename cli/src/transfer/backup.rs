@@ -75,7 +75,8 @@ impl BackupManifest {
 
 /// Writes everything into `folder`, which must be new or empty. API keys and the connections of
 /// drives are not part of a backup: only digests of keys are stored, and the secrets of connections
-/// are sealed with a key that stays where it is.
+/// are sealed with a key that stays where it is. Nor are organizations for which no bytes are
+/// stored, such as one whose containers have a description and no document.
 ///
 /// # Errors
 /// Fails if the folder is not empty, or if something cannot be read or written.

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use domain::ports::DocumentListing;
-use domain::{
-    Container, ContainerId, ContainerTag, Document, DocumentId, Error, MemoryId, Tenant, Timestamp,
-};
+use domain::{Container, ContainerTag, Document, DocumentId, Error, MemoryId, Tenant, Timestamp};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use indicatif::ProgressBar;
 use memory_model::{Ledger, Memory};
@@ -17,8 +15,8 @@ use service::{
     find_existing_container, report_damage,
 };
 
+use super::ContainerReader;
 use super::export_lines::{EditLine, EndLine, ExportLine, Header, MemoryLine, VERSION};
-use super::read_memories;
 
 /// The number of documents that are read at the same time. The largest have 50 MB.
 const PARALLEL_READS: usize = 4;
@@ -43,8 +41,8 @@ pub struct ExportReport {
 }
 
 /// Writes everything of a container tag to `out`, in an order that depends only on the stored data.
-/// Documents that change meanwhile are written in their state at the time of writing. Documents
-/// that cannot be read are left out and named.
+/// Documents that change meanwhile are written in their state at the time of writing, and so are memories, which
+/// an import computes anyway. Documents that cannot be read are left out and named.
 ///
 /// # Errors
 /// Fails if there is no such tag, or if something cannot be read or written.
@@ -67,27 +65,34 @@ pub async fn export_container(
     write_line(out, &ExportLine::Container(&container_copy))?;
     write_line(out, &ExportLine::Settings(&ctx.settings.get(tenant).await?))?;
 
-    let total = count_documents(ctx, tenant, &container, EXACT_COUNT_LIMIT).await?;
-    bar.set_length(total);
+    bar.set_position(0);
+    bar.set_length(count_documents(ctx, tenant, &container, EXACT_COUNT_LIMIT).await?);
+    let containers: Vec<ContainerReader<'_>> = container
+        .ids
+        .iter()
+        .map(|id| ContainerReader::new(ctx, tenant, id))
+        .collect();
+
     let mut end_line = EndLine {
         documents: 0,
         actions: 0,
         memories: 0,
     };
     let mut damaged = Vec::new();
-    for id in &container.ids {
-        let (written, unreadable) = write_documents(ctx, tenant, id, out, bar).await?;
+    for container in &containers {
+        let (written, unreadable) = write_documents(container, out, bar).await?;
         end_line.documents += written;
         if !unreadable.is_empty() {
-            report_damage(ctx, tenant, id, &unreadable).await;
+            report_damage(ctx, tenant, container.id, &unreadable).await;
         }
         damaged.extend(unreadable);
     }
-    for id in &container.ids {
-        end_line.actions += write_edits(ctx, tenant, id, out).await?;
+    // Edits are read after the documents, so that what is forgotten meanwhile stays forgotten.
+    for container in &containers {
+        end_line.actions += write_edits(container, out).await?;
     }
-    for id in &container.ids {
-        end_line.memories += write_all_memories(ctx, tenant, id, out).await?;
+    for container in &containers {
+        end_line.memories += write_memories(container, out).await?;
     }
     write_line(out, &ExportLine::End(end_line))?;
     out.flush().context("write the export")?;
@@ -132,17 +137,16 @@ async fn find_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Resul
 /// Writes the documents of a physical container, oldest first. Returns their number, and the documents that
 /// cannot be read.
 async fn write_documents(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
+    container: &ContainerReader<'_>,
     out: &mut (dyn Write + Send),
     bar: &ProgressBar,
 ) -> Result<(usize, Vec<DocumentId>)> {
+    let (ctx, tenant) = (container.ctx, container.tenant);
     let (mut written, mut damaged) = (0, Vec::new());
     let mut after: Option<String> = None;
     loop {
-        let (documents, next) = list_documents(ctx, tenant, container, after).await?;
-        let indexed_at = read_indexed_at(ctx, tenant, container, &documents).await?;
+        let (documents, next) = list_documents(container, after).await?;
+        let indexed_at = read_indexed_at(container, &documents).await?;
 
         let mut copies = Vec::with_capacity(documents.len());
         for (document, indexed_at) in zip(documents, indexed_at) {
@@ -172,24 +176,19 @@ async fn write_documents(
     }
 }
 
-/// Returns [`DOCUMENTS_TOGETHER`] documents or a few more, and the position of the next ones.
+/// Returns the next documents, [`DOCUMENTS_TOGETHER`] of them unless there are no more, and the position after
+/// them.
 async fn list_documents(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
+    container: &ContainerReader<'_>,
     mut after: Option<String>,
 ) -> Result<(Vec<Document>, Option<String>)> {
-    let oldest_first = DocumentListing::OldestFirst;
+    let (tenant, id) = (container.tenant, container.id);
     let mut documents = Vec::new();
     loop {
-        let after_this = after.as_deref();
-        let page = ctx.documents.list_page(
-            tenant,
-            container,
-            oldest_first,
-            after_this,
-            DOCUMENTS_TOGETHER,
-        );
+        let missing = DOCUMENTS_TOGETHER - documents.len();
+        let oldest_first = DocumentListing::OldestFirst;
+        let stored = &container.ctx.documents;
+        let page = stored.list_page(tenant, id, oldest_first, after.as_deref(), missing);
         let (page, next) = page.await?;
         documents.extend(page);
         if next.is_none() || documents.len() >= DOCUMENTS_TOGETHER {
@@ -201,11 +200,12 @@ async fn list_documents(
 
 /// Returns the time at which the statements of each document were recorded, `None` for one without statements.
 async fn read_indexed_at(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
+    container: &ContainerReader<'_>,
     documents: &[Document],
 ) -> Result<Vec<Option<Timestamp>>> {
+    if documents.is_empty() {
+        return Ok(Vec::new());
+    }
     let read = |ledger: &Ledger| {
         let statements = documents
             .iter()
@@ -213,20 +213,18 @@ async fn read_indexed_at(
         let times = statements.map(|held| Some(held?.document.updated_at));
         times.map(|time| time.map(Timestamp::from_millis)).collect()
     };
-    Ok(read_memories(ctx, tenant, container, read).await?)
+    Ok(container.read_memories(read).await?)
 }
 
 /// Writes the edits of memories of a physical container. Returns their number.
 async fn write_edits(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
+    container: &ContainerReader<'_>,
     out: &mut (dyn Write + Send),
 ) -> Result<usize> {
-    let edits = read_memories(ctx, tenant, container, Ledger::list_edits).await?;
+    let edits = container.read_memories(Ledger::list_edits).await?;
     let written = edits.len();
     for action in edits {
-        let container_id = container.clone();
+        let container_id = container.id.clone();
         let line = EditLine {
             container_id,
             action,
@@ -237,20 +235,18 @@ async fn write_edits(
 }
 
 /// Writes the memories of a physical container, in the order of their ids. Returns their number.
-async fn write_all_memories(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    container: &ContainerId,
+async fn write_memories(
+    container: &ContainerReader<'_>,
     out: &mut (dyn Write + Send),
 ) -> Result<usize> {
-    let ids = read_memories(ctx, tenant, container, Ledger::memory_ids).await?;
+    let ids = container.read_memories(Ledger::memory_ids).await?;
     let ids: Vec<MemoryId> = ids.into_iter().collect();
     let mut written = 0;
     for together in ids.chunks(MEMORIES_TOGETHER) {
         let read = |ledger: &Ledger| -> Vec<Arc<Memory>> {
             together.iter().filter_map(|id| ledger.get(id)).collect()
         };
-        for memory in read_memories(ctx, tenant, container, read).await? {
+        for memory in container.read_memories(read).await? {
             write_line(out, &ExportLine::Memory(MemoryLine::new(&memory)))?;
             written += 1;
         }

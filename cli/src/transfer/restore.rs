@@ -12,9 +12,9 @@ use service::{
     import_documents,
 };
 
+use super::ContainerReader;
 use super::export_lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 use super::import::{ImportOptions, ImportReport, Lines};
-use super::read_memories;
 
 /// The number of documents, or of bytes of lines, that are read before they are written.
 const BATCH_DOCUMENTS: usize = 100;
@@ -221,7 +221,8 @@ async fn apply_new_edits(
     container: &ContainerId,
     edits: Vec<MemoryEdit>,
 ) -> Result<usize> {
-    let applied = read_memories(ctx, tenant, container, Ledger::list_edits).await?;
+    let container_reader = ContainerReader::new(ctx, tenant, container);
+    let applied = container_reader.read_memories(Ledger::list_edits).await?;
     let applied = applied
         .iter()
         .map(serde_json::to_string)
