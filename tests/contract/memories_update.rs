@@ -207,6 +207,39 @@ async fn the_same_correction_again_is_a_retry() {
 }
 
 #[tokio::test]
+async fn the_same_correction_of_a_content_again_is_a_retry() {
+    let client = client_with_box().await;
+    write_memory(&client, "The ferry leaves at eight.").await;
+    let body =
+        json!({"content": "The ferry leaves at eight.", "newContent": "The ferry leaves at nine."});
+    let first = correct_memory(&client, body.clone()).await;
+    client.app.environment.clock.advance_seconds(60);
+    assert_eq!(correct_memory(&client, body.clone()).await, first);
+
+    let send = |body: Value| {
+        client.send_patch(
+            "/v4/memories",
+            merge_shapes(body, &json!({"containerTag": "box"})),
+        )
+    };
+    let other =
+        json!({"content": "The ferry leaves at ten.", "newContent": "The ferry leaves at nine."});
+    expect_error(&send(other).await, 404, "NotFoundError", "Memory");
+    client.app.environment.clock.advance_seconds(120);
+    expect_error(&send(body).await, 404, "NotFoundError", "Memory");
+    assert_eq!(latest_memories(&client).await[0]["version"], 2);
+
+    let nine = "The ferry leaves at nine.";
+    let same = json!({"content": nine, "newContent": nine, "metadata": {"quay": 7}});
+    let first = correct_memory(&client, same.clone()).await;
+    assert_eq!(
+        (&first["version"], &first["memory"]),
+        (&json!(3), &json!(nine))
+    );
+    assert_eq!(correct_memory(&client, same).await, first);
+}
+
+#[tokio::test]
 async fn only_the_latest_version_that_is_not_forgotten_can_be_corrected() {
     let client = client_with_box().await;
     let old = write_memory(&client, "The ferry leaves at eight.").await;

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::{ContainerTag, Document, Error, Result, Tenant};
-use edge::{ApiResult, App, Auth, Json, WriteContent, parse_scope};
+use edge::{ApiResult, App, Auth, Json, MAX_ENTRIES, WriteContent, parse_scope};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub(crate) struct BulkRequest {
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// Container tags. Without any, the ids may be anywhere that the key reaches.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
     /// An exact path, or a prefix if it ends with `/`. It goes with container tags, not with ids. A
     /// key that is limited to container tags needs no others.

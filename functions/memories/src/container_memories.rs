@@ -302,8 +302,7 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         Ok(located)
     }
 
-    /// Returns the memory that a request names by its id, or the latest ones with the content that it names. A
-    /// content may be that of any memory, so all are read.
+    /// Returns the memory that a request names by its id, or the latest ones with the content that it names.
     ///
     /// # Errors
     /// Those of the ports.
@@ -314,14 +313,26 @@ impl<I: MemoryIndex> ContainerMemories<I> {
         cache: &ViewCache<IndexedMemories<I>>,
         target: MemoryTarget<'_>,
     ) -> Result<Vec<LocatedMemory<'_>>> {
-        let text = match target {
+        match target {
             MemoryTarget::Id(id) => {
                 let get = || self.get_memory(id);
-                return Ok(self.read(ctx, tenant, get).await?.into_iter().collect());
+                Ok(self.read(ctx, tenant, get).await?.into_iter().collect())
             }
-            MemoryTarget::Content(text) => text,
-        };
+            MemoryTarget::Content(text) => self.find_by_content(ctx, tenant, cache, text).await,
+        }
+    }
 
+    /// Returns the latest memories with this content. It may be that of any memory, so all are read.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    pub(crate) async fn find_by_content(
+        &self,
+        ctx: &Ctx,
+        tenant: &Tenant,
+        cache: &ViewCache<IndexedMemories<I>>,
+        text: &str,
+    ) -> Result<Vec<LocatedMemory<'_>>> {
         let time = ListedTime::Created;
         self.begin_scan(tenant, cache).await;
         let list = || self.list_latest(time).collect();

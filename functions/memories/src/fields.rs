@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The most characters of a reason.
-const MAX_REASON_CHARS: usize = 1_000;
+pub(crate) const MAX_REASON_CHARS: usize = 1_000;
 /// The first moment of the year 1. Years are written with four digits and no sign.
 const FIRST_MOMENT: Timestamp = Timestamp::from_millis(-62_135_596_800_000);
 
@@ -21,7 +21,7 @@ pub(crate) struct TemporalContext {
     #[schemars(extend("examples" = ["2025-04-15", "2025-04-15T11:30:00+02:00"]))]
     document_date: Option<String>,
     /// The times of the event. The first and the last count.
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = MAX_ENTRIES))]
     event_date: Option<Vec<String>>,
 }
 

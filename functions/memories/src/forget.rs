@@ -6,7 +6,7 @@ use axum::extract::State;
 use domain::{
     ContainerId, ContainerTag, Document, Error, MemoryEdit, MemoryId, Result, Tenant, Timestamp,
 };
-use edge::{ApiResult, Auth, Json, WriteContent};
+use edge::{ApiResult, Auth, Json, MAX_ENTRIES, WriteContent};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use service::{
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};
-use crate::fields::{MemoryTarget, check_reason, resolve_container_tag};
+use crate::fields::{MAX_REASON_CHARS, MemoryTarget, check_reason, resolve_container_tag};
 
 /// The memory to forget, by an id or by its content.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -28,14 +28,14 @@ pub(crate) struct ForgetRequest {
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The older form of `containerTag`, with one tag.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
     /// The id of a memory, of a document, or of a chunk.
     id: Option<String>,
     /// The exact text of the latest version.
     content: Option<String>,
     /// The reason for forgetting it.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = MAX_REASON_CHARS))]
     reason: Option<String>,
 }
 

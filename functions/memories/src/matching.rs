@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use domain::{ContainerTag, Error, MemoryId, PortError, Result, Revision, Tenant, Timestamp};
-use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_count};
+use edge::{ApiResult, Auth, Json, MAX_ENTRIES, WriteContent, deserialize_bool, deserialize_count};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use search_engine::{ContainerIndex, Embedder, SearchQuery, StaticEmbedder};
@@ -15,7 +15,7 @@ use service::{find_existing_container, find_writable_container};
 
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};
-use crate::fields::{check_reason, resolve_container_tag};
+use crate::fields::{MAX_REASON_CHARS, check_reason, resolve_container_tag};
 use crate::forget::{MemoryToForget, forget_memories};
 
 /// The most characters of a question. Part of the API.
@@ -36,28 +36,28 @@ pub(crate) struct MatchingRequest {
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The older form of `containerTag`, with one tag.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
     /// A question. The memories that match it best are forgotten.
-    #[schemars(length(min = 1, max = 2000))]
+    #[schemars(length(min = 1, max = MAX_QUERY_CHARS))]
     query: Option<String>,
     /// The ids of memories.
-    #[schemars(length(min = 1, max = 500))]
+    #[schemars(length(min = 1, max = MAX_MEMORIES))]
     ids: Option<Vec<String>>,
     /// True to report the memories and forget none.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     dry_run: bool,
     /// The lowest similarity to the question.
-    #[schemars(range(min = 0, max = 1), extend("default" = 0.5))]
+    #[schemars(range(min = 0, max = 1), extend("default" = DEFAULT_THRESHOLD))]
     threshold: Option<f32>,
     /// The most memories that a question forgets.
     #[serde(deserialize_with = "deserialize_count")]
-    #[schemars(schema_with = "edge::count_schema::<1, 500>")]
-    #[schemars(extend("default" = 100))]
+    #[schemars(schema_with = "edge::count_schema::<1, MAX_MEMORIES>")]
+    #[schemars(extend("default" = DEFAULT_MEMORIES))]
     max_forget: Option<usize>,
     /// The reason for forgetting it.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = MAX_REASON_CHARS))]
     reason: Option<String>,
 }
 

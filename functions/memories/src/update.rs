@@ -5,9 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use domain::{
     ContainerTag, Error, MemoryEdit, MemoryId, Metadata, Patch, PortError, Result, Statement,
-    Timestamp,
+    Tenant, Timestamp,
 };
-use edge::{ApiResult, Auth, Json, WriteContent, deserialize_optional_object};
+use edge::{ApiResult, Auth, Json, MAX_ENTRIES, WriteContent, deserialize_optional_object};
 use memory_model::{Memory, statement_from_client, topic_id_of};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
@@ -18,8 +18,8 @@ use service::apply_memory_edits;
 use crate::MemoriesState;
 use crate::container_memories::{ContainerMemories, LocatedMemory};
 use crate::fields::{
-    MemoryTarget, TemporalContext, check_content, check_reason, parse_forget_after,
-    resolve_container_tag,
+    MAX_REASON_CHARS, MemoryTarget, TemporalContext, check_content, check_reason,
+    parse_forget_after, resolve_container_tag,
 };
 
 /// The time in seconds within which the same correction counts as a client's retry.
@@ -35,7 +35,7 @@ pub(crate) struct UpdateRequest {
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The older form of `containerTag`, with one tag.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
     /// The id of the latest version.
     id: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) struct UpdateRequest {
     #[schemars(with = "Option<String>")]
     forget_after: Patch<String>,
     /// The reason for forgetting it.
-    #[schemars(with = "Option<String>", length(max = 1000))]
+    #[schemars(with = "Option<String>", length(max = MAX_REASON_CHARS))]
     forget_reason: Patch<String>,
     /// The time of the statement, and the time of the event that it describes.
     #[serde(deserialize_with = "deserialize_optional_object")]
@@ -79,7 +79,7 @@ pub(crate) struct UpdateResponse {
     /// The time from which it counts as forgotten; null means never.
     forget_after: Option<Timestamp>,
     /// The reason for forgetting it.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = MAX_REASON_CHARS))]
     forget_reason: Option<String>,
     /// The caller's own keys.
     #[schemars(with = "Option<Metadata>")]
@@ -101,9 +101,21 @@ pub(crate) async fn update_memory(
     let correction = request.parse_correction(ctx.clock.now())?;
     let container_memories = ContainerMemories::open_to_write(&state, &tenant, &tag).await?;
     let now = container_memories.now;
-    let named = container_memories
+    let mut named = container_memories
         .find_named(ctx, &tenant, &state.ledgers, target)
         .await?;
+    if let MemoryTarget::Content(content) = target {
+        // A repeated request names a content that the first one has replaced, unless both texts are equal.
+        let is_gone = named.iter().all(|found| found.memory.is_forgotten(now));
+        if is_gone || content == correction.text {
+            let corrected =
+                find_just_corrected(&state, &tenant, &container_memories, content, &correction);
+            let corrected = corrected.await?;
+            if !corrected.is_empty() {
+                named = corrected;
+            }
+        }
+    }
     let old = container_memories.choose_remembered(named)?;
     let read_versions = || {
         let repeated = next_version(&old).filter(|new| correction.has_just_made(new, &old, now));
@@ -138,6 +150,31 @@ pub(crate) async fn update_memory(
     let corrected = corrected.ok_or(PortError::Conflict)?;
 
     Ok(Json(UpdateResponse::new(&corrected)))
+}
+
+/// Returns the memories that had this content until this very correction gave them a new version a moment ago. A
+/// corrected inference is not among them, because the new memory has no version before it.
+async fn find_just_corrected<'a>(
+    state: &MemoriesState,
+    tenant: &Tenant,
+    container_memories: &'a ContainerMemories,
+    content: &str,
+    correction: &MemoryCorrection,
+) -> Result<Vec<LocatedMemory<'a>>> {
+    let ctx = &state.app.ctx;
+    let versions = container_memories
+        .find_by_content(ctx, tenant, &state.ledgers, &correction.text)
+        .await?;
+    let read_corrected = || {
+        let corrected = versions.iter().filter_map(|new| {
+            let old = container_memories.get_memory(new.memory.parent.as_ref()?.as_str())?;
+            let is_meant = old.memory.text == content
+                && correction.has_just_made(&new.memory, &old, container_memories.now);
+            is_meant.then_some(old)
+        });
+        corrected.collect()
+    };
+    container_memories.read(ctx, tenant, read_corrected).await
 }
 
 /// The checked fields of a correction.

@@ -7,7 +7,9 @@ use container_index::{ContainerView, read_until_fetched};
 use domain::{
     ContainerTag, DocumentId, Error, MemoryId, Metadata, PortError, Result, Statement, Timestamp,
 };
-use edge::{ApiResult, Auth, Json, WriteContent, deserialize_bool, deserialize_optional_object};
+use edge::{
+    ApiResult, Auth, Json, MAX_ENTRIES, WriteContent, deserialize_bool, deserialize_optional_object,
+};
 use http::StatusCode;
 use memory_model::{DocumentStatements, Ledger, Memory, statement_from_client};
 use openapi::{ErrorAnswer, Operation};
@@ -18,7 +20,8 @@ use service::{open_container, write_memories};
 
 use crate::MemoriesState;
 use crate::fields::{
-    TemporalContext, check_content, check_reason, parse_forget_after, resolve_container_tag,
+    MAX_REASON_CHARS, TemporalContext, check_content, check_reason, parse_forget_after,
+    resolve_container_tag,
 };
 
 /// The most memories of one request. Part of the API.
@@ -36,7 +39,7 @@ pub(crate) struct CreateRequest {
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The older form of `containerTag`, with one tag.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
     /// The memories. Equal ones count once.
     #[schemars(length(min = 1, max = MAX_MEMORIES))]
@@ -60,7 +63,7 @@ struct NewMemory {
     /// The day or the time, in the future, from which it counts as forgotten.
     forget_after: Option<String>,
     /// The reason for forgetting it.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = MAX_REASON_CHARS))]
     forget_reason: Option<String>,
     /// The time of the statement, and the time of the event that it describes.
     #[serde(default, deserialize_with = "deserialize_optional_object")]
@@ -93,7 +96,7 @@ struct CreatedMemory {
     /// The time from which it counts as forgotten; null means never.
     forget_after: Option<Timestamp>,
     /// The reason for forgetting it.
-    #[schemars(length(max = 1000))]
+    #[schemars(length(max = MAX_REASON_CHARS))]
     forget_reason: Option<String>,
     /// The caller's own keys.
     #[schemars(with = "Option<Metadata>")]
