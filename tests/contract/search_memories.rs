@@ -87,6 +87,33 @@ async fn the_newest_answer_is_found_and_the_older_ones_are_its_context() {
 }
 
 #[tokio::test]
+async fn newer_documents_take_no_places_of_a_search_of_the_past() {
+    let client = client_with_box().await;
+    let add = async |number: usize, text: &str| {
+        let content = format!("{text} Note {number}.");
+        client
+            .add_document(json!({"content": content, "containerTag": "box"}))
+            .await;
+    };
+    for number in 0..3 {
+        add(number, "The harbour master counted boats.").await;
+    }
+    client.app.environment.clock.advance_seconds(24 * 3600);
+    for number in 3..9 {
+        add(number, "Where is the harbour? The harbour is here.").await;
+    }
+
+    let body = json!({"q": "Where is the harbour?", "containerTag": "box", "searchMode": "documents",
+        "threshold": 0, "limit": 3, "asOf": {"believed": "2026-01-01T12:00:00Z"}});
+    let answer = client.post("/v4/search", body).await;
+    let found = answer.body["results"].as_array().unwrap();
+    assert_eq!(found.len(), 3, "{}", answer.body);
+    for row in found {
+        assert!(row["chunk"].as_str().unwrap().contains("counted"), "{row}");
+    }
+}
+
+#[tokio::test]
 async fn the_past_is_what_was_believed_and_what_was_true() {
     let client = client_with_box().await;
     say_on_day(&client, "2025-03-10", "I moved to Lisbon.").await;

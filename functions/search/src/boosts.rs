@@ -84,7 +84,7 @@ impl Boosts {
         let text = &found.hit.text;
         let has_unnamed_user = user_documents.contains(&found.hit.document);
         let user_share = match conversation.user_name(has_unnamed_user) {
-            Some(user) => user_text_share(text, user),
+            Some(user) => user_text_share(text, user, conversation.names),
             None => 0.0,
         };
 
@@ -151,16 +151,18 @@ impl<'a> ConversationHeadings<'a> {
     }
 }
 
-/// Returns the share of a chunk's text that is in turns of the user. The rest of a long turn, which
-/// was cut into several chunks, does not count as the user's.
-fn user_text_share(text: &str, user: &str) -> f32 {
+/// Returns the share of a chunk's text that is in turns of the user, in a conversation of whose speakers at most one
+/// has a name. The rest of a long turn, which was cut into several chunks, does not count as the user's.
+fn user_text_share(text: &str, user: &str, name: &str) -> f32 {
     let mut is_user = false;
     let mut user_len = 0;
     for paragraph in text.split("\n\n") {
         if let Some((speaker, _)) = paragraph.split_once(": ") {
             if speaker == user {
                 is_user = true;
-            } else if speaker == UNNAMED_USER || OTHER_UNNAMED_SPEAKERS.contains(&speaker) {
+            } else if [UNNAMED_USER, name].contains(&speaker)
+                || OTHER_UNNAMED_SPEAKERS.contains(&speaker)
+            {
                 is_user = false;
             }
         }
@@ -279,13 +281,17 @@ mod tests {
     #[test]
     fn the_share_of_the_user_decides() {
         assert_eq!(
-            user_text_share("User: I swim.\n\nDaily.", "User"),
+            user_text_share("User: I swim.\n\nDaily.", "User", ""),
             19.0 / 21.0
         );
         assert_eq!(
-            user_text_share("Assistant: Hi.\n\nUser: Hello.", "User"),
+            user_text_share("Assistant: Hi.\n\nUser: Hello.", "User", ""),
             12.0 / 28.0
         );
-        assert_eq!(user_text_share("and that is why.", "User"), 0.0);
+        assert_eq!(user_text_share("and that is why.", "User", ""), 0.0);
+        assert_eq!(
+            user_text_share("User: Hi.\n\nClaude: Hello.", "User", "Claude"),
+            9.0 / 25.0
+        );
     }
 }

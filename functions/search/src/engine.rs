@@ -35,6 +35,8 @@ pub(crate) struct SearchQuestion<'a> {
     pub(crate) limit: usize,
     /// The time of the question. Whatever has expired by then is not found.
     pub(crate) now: Timestamp,
+    /// The system time to search, if it is in the past. Documents that were created later are not found.
+    pub(crate) recorded_until: Option<Timestamp>,
     /// Includes forgotten memories.
     pub(crate) include_forgotten: bool,
 }
@@ -42,7 +44,7 @@ pub(crate) struct SearchQuestion<'a> {
 impl SearchQuestion<'_> {
     /// Checks whether the question restricts the documents from which answers come.
     fn is_filtered(&self) -> bool {
-        self.filter.is_some() || self.filepath.is_some()
+        self.filter.is_some() || self.filepath.is_some() || self.recorded_until.is_some()
     }
 }
 
@@ -96,8 +98,10 @@ pub(crate) fn explain_threshold(
 ) -> Option<String> {
     let best = similarities.fold(0.0, f32::max);
     (best > 0.0).then(|| {
+        // Rounded, it could be as large as the threshold.
+        let shown = (best * 100.0).floor() / 100.0;
         format!(
-            "The best {result} has a similarity of {best:.2}, below the `{field}` of \
+            "The best {result} has a similarity of {shown:.2}, below the `{field}` of \
              {threshold:.2}. Lower it to get the {result}."
         )
     })
@@ -352,6 +356,10 @@ fn admits_document(question: &SearchQuestion<'_>, view: &DocumentView<'_>) -> bo
     let Ok(document) = read_attributes(view) else {
         return false;
     };
+    let recorded_until = question.recorded_until;
+    if recorded_until.is_some_and(|time| document.created_at > time.as_millis()) {
+        return false;
+    }
     if let Some(filepath) = &question.filepath
         && !path_matches(filepath, document.filepath.as_deref())
     {

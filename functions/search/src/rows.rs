@@ -1,5 +1,7 @@
 //! The rows of `/v4/search`: chunks and memories in the shape of the API.
 
+use std::collections::HashSet;
+
 use domain::memory::{EventPeriod, MemoryKind};
 use domain::{
     Attribution, DocumentId, IndexedDocument, MemoryId, Metadata, Result, Timestamp, Trust,
@@ -409,14 +411,14 @@ pub(crate) fn memory_result(
 fn source_chunks(memory: &Memory, sources: &Sources) -> Result<Vec<SourceChunk>> {
     /// The most sources of a memory that are examined.
     const MAX_SOURCES: usize = 20;
-    let mut found = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
     for source in memory.sources.iter().take(MAX_SOURCES) {
         let forgotten = forgotten_spans(&sources.memories, &source.document);
         for chunks in &sources.chunks {
             for chunk in load_document_chunks(&chunks.index, source.document.as_str())? {
                 let overlaps =
                     (chunk.start as usize) < source.end && source.start < chunk.end as usize;
-                if overlaps {
+                if overlaps && seen.insert((&source.document, chunk.position)) {
                     found.push(SourceChunk {
                         content: mask_text(&chunk.text, chunk.start as usize, &forgotten),
                         position: chunk.position,
@@ -428,7 +430,6 @@ fn source_chunks(memory: &Memory, sources: &Sources) -> Result<Vec<SourceChunk>>
         }
     }
 
-    found.dedup_by(|a, b| (&a.document_id, a.position) == (&b.document_id, b.position));
     Ok(found)
 }
 

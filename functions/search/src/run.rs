@@ -36,11 +36,9 @@ pub(crate) struct Search<'a> {
     pub(crate) threshold: f32,
     /// The present time.
     pub(crate) now: Timestamp,
-    /// True if the memories of the past are searched, as they were known at `recorded_until` and
-    /// true at the time of the question.
+    /// True if the memories of the past are searched, as they were known at the system time of the question
+    /// and true at its time.
     pub(crate) is_about_past: bool,
-    /// The system time to search, if it is in the past.
-    pub(crate) recorded_until: Option<Timestamp>,
     /// Opens the chunks for the results, whatever the mode.
     pub(crate) includes_chunks: bool,
     /// Asks in several wordings.
@@ -216,7 +214,7 @@ impl Search<'_> {
             let views: Vec<_> = zip(ids, &memories).collect();
             let ctx = &state.app.ctx;
             let _large_read = state.memories.fetch_all(ctx, tenant, &views).await?;
-            let recorded_until = self.recorded_until.unwrap_or(self.now);
+            let recorded_until = self.question.recorded_until.unwrap_or(self.now);
             for memories in &mut memories {
                 *memories = memories.as_of(recorded_until, self.question.now);
             }
@@ -280,12 +278,7 @@ impl Search<'_> {
         }
 
         let mut chunks = find_chunks(&sources.chunks, question, progress)?;
-        chunks.retain(|found| {
-            let is_recorded = self
-                .recorded_until
-                .is_none_or(|time| found.document.created_at <= time.as_millis());
-            is_recorded && found.hit.similarity >= self.threshold
-        });
+        chunks.retain(|found| found.hit.similarity >= self.threshold);
         mask_found(&mut chunks, &sources.memories);
 
         let rows = chunks.into_iter().map(Box::new).map(ResultRow::Chunk);

@@ -202,6 +202,7 @@ pub(crate) async fn search_documents(
         only_document: only_document.as_ref().map(|document| document.id.as_str()),
         limit: limit * CHUNKS_PER_DOCUMENT,
         now: state.app.ctx.clock.now(),
+        recorded_until: None,
         include_forgotten: false,
     };
 

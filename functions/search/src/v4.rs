@@ -167,6 +167,7 @@ impl SearchRequest {
             only_document: None,
             limit: check_limit(self.limit, DEFAULT_LIMIT)?,
             now: valid_at.unwrap_or(now),
+            recorded_until,
             include_forgotten: parts.forgotten_memories,
         };
 
@@ -176,7 +177,6 @@ impl SearchRequest {
             threshold,
             now,
             is_about_past: self.as_of.is_some(),
-            recorded_until,
             includes_chunks: parts.chunks,
             rewrites_query: self.rewrite_query,
             reranks: self.rerank,

@@ -172,6 +172,7 @@ impl SearchRequest {
             only_document: None,
             limit: check_limit(self.limit, DEFAULT_LIMIT)?,
             now,
+            recorded_until: None,
             include_forgotten: include.forgotten,
         };
 
@@ -181,7 +182,6 @@ impl SearchRequest {
             threshold,
             now,
             is_about_past: false,
-            recorded_until: None,
             includes_chunks: false,
             rewrites_query: self.rewrite_query,
             reranks: rerank != Rerank::None,
