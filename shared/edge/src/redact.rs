@@ -146,6 +146,8 @@ enum FieldKind {
     Descriptive,
     /// A sentence of the service in an error answer.
     ErrorText,
+    /// A name in the path of a field in an error answer.
+    ErrorPath,
     /// Any other field.
     Other,
 }
@@ -248,7 +250,9 @@ impl Redactor {
     fn classify_field(&self, name: &str, parent: FieldKind) -> FieldKind {
         if parent == FieldKind::CallerNamed || CALLER_NAMED_FIELDS.contains(&name) {
             FieldKind::CallerNamed
-        } else if self.is_error && ["error", "message", "path"].contains(&name) {
+        } else if self.is_error && name == "path" {
+            FieldKind::ErrorPath
+        } else if self.is_error && ["error", "message"].contains(&name) {
             FieldKind::ErrorText
         } else if DESCRIPTIVE_FIELDS.contains(&name) {
             FieldKind::Descriptive
@@ -271,6 +275,7 @@ impl Redactor {
                 redact_credentials(text, MAX_CHARS)
             }
             FieldKind::ErrorText => redact_credentials(&remove_quotes(text), self.limits.chars),
+            FieldKind::ErrorPath => redact_name(text),
             _ => hidden(),
         }
     }
@@ -289,13 +294,28 @@ fn redact_name(name: &str) -> String {
     }
 }
 
+/// Returns a sentence that begins with the path of a field, with the names in the path as they are shown. Any other
+/// sentence stays as it is.
+fn redact_path(text: &str) -> String {
+    let Some((path, reason)) = text.split_once(": ").filter(|(path, _)| path.contains('.')) else {
+        return text.to_owned();
+    };
+    let names = path.split('.').map(|segment| {
+        let (name, index) = segment.split_at(segment.find('[').unwrap_or(segment.len()));
+        redact_name(name) + index
+    });
+    let names: Vec<String> = names.collect();
+    format!("{}: {reason}", names.join("."))
+}
+
 /// Returns a sentence without what it quotes from the request.
 fn remove_quotes(text: &str) -> String {
-    let mut text = text.to_owned();
+    let mut text = redact_path(text);
     for (opening, closing) in [
         ("\"", "\""),
         ("unknown variant `", "`, expected"),
         ("unknown field `", "`, expected"),
+        ("unknown field `", "`, there are no fields"),
     ] {
         if let Some(start) = text.find(opening).map(|at| at + opening.len())
             && let Some(end) = text[start..].rfind(closing)

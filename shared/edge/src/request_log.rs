@@ -204,7 +204,7 @@ impl IncomingRequest {
 
         let is_error = !response.status().is_success();
         let mut containers = tenant.accessed_containers();
-        let mode = allowed_log_content(chosen, containers.len(), is_error);
+        let mode = allowed_log_content(chosen, containers.len());
         if containers.len() > MAX_CONTAINERS {
             containers.clear();
         }
@@ -276,15 +276,11 @@ impl IncomingRequest {
 }
 
 /// Returns what may be logged of a request to `containers` containers.
-fn allowed_log_content(
-    chosen: LogContentMode,
-    containers: usize,
-    is_error: bool,
-) -> LogContentMode {
+fn allowed_log_content(chosen: LogContentMode, containers: usize) -> LogContentMode {
     match chosen {
         _ if containers > MAX_CONTAINERS => LogContentMode::Off,
         // Text that belongs to no container would never be deleted with one.
-        LogContentMode::Full if is_error && containers == 0 => LogContentMode::Redacted,
+        LogContentMode::Full if containers == 0 => LogContentMode::Redacted,
         chosen => chosen,
     }
 }

@@ -86,6 +86,23 @@ fn a_refusal_keeps_its_sentence_without_what_it_quotes() {
         error_text("view: unknown variant `my ` words`, expected `active` or `all`"),
         "view: unknown variant `…`, expected `active` or `all`"
     );
+    assert_eq!(
+        error_text("the body is not as expected: unknown field `my words`, there are no fields"),
+        "the body is not as expected: unknown field `…`, there are no fields"
+    );
+    assert_eq!(
+        error_text("buckets.my own words: invalid type: integer `5`, expected a map"),
+        "buckets.[12 characters]: invalid type: integer `5`, expected a map"
+    );
+    assert_eq!(
+        error_text("documents[3].metadata: too long"),
+        "documents[3].metadata: too long"
+    );
+    let issues = json!({"issues": [{"path": ["buckets", "my own words"], "message": "too long"}]});
+    assert_eq!(
+        redact_value(&issues, LogContentMode::Redacted, true).unwrap(),
+        json!({"issues": [{"path": ["buckets", "[12 characters]"], "message": "too long"}]})
+    );
     // Only error answers contain such sentences.
     assert_eq!(
         redact_by_default(&json!({"error": "words"})),
