@@ -59,18 +59,16 @@ pub fn render_conversation(turns: &[Turn]) -> (String, Vec<Range<usize>>) {
 
 /// Returns the name of the speaker, or else the role with a capital letter.
 fn speaker_name(turn: &Turn) -> String {
-    let name = match &turn.speaker {
-        Some(speaker) if !speaker.trim().is_empty() => speaker,
-        _ => &turn.role,
-    };
-    let name = to_canonical(name)
+    let speaker = turn.speaker.as_ref();
+    let speaker = speaker.filter(|speaker| !speaker.trim().is_empty());
+    let name = to_canonical(speaker.unwrap_or(&turn.role))
         .split_whitespace()
         .collect::<Vec<_>>()
         .join(" ");
     let mut letters = name.chars();
 
-    match (turn.speaker.is_some(), letters.next()) {
-        (false, Some(first)) => first.to_uppercase().chain(letters).collect(),
+    match letters.next() {
+        Some(first) if speaker.is_none() => first.to_uppercase().chain(letters).collect(),
         _ => name,
     }
 }

@@ -120,11 +120,21 @@ fn split_byte(part: &str) -> Option<([u8; 1], &str)> {
     Some(([byte], &hex[2..]))
 }
 
-/// Splits the character of an escape from the text after it, which begins with its substitute.
+/// Splits the character of an escape from the text after it, which begins with its substitute. Characters above
+/// U+7FFF have negative numbers, because a number has 16 bits and a sign.
 fn split_character(part: &str) -> Option<(char, &str)> {
     let number = part.strip_prefix('u')?;
+    let (is_negative, number) = match number.strip_prefix('-') {
+        Some(number) => (true, number),
+        None => (false, number),
+    };
     let digit_count = number.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, rest) = number.split_at(digit_count);
-    let character = char::from_u32(digits.parse().ok()?)?;
-    Some((character, rest))
+    let size: u32 = digits.parse().ok()?;
+    let code = if is_negative {
+        0x1_0000_u32.checked_sub(size)?
+    } else {
+        size
+    };
+    Some((char::from_u32(code)?, rest))
 }

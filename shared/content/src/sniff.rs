@@ -188,13 +188,12 @@ fn detect_media_type(source: &ContentSource) -> Option<(Format, &'static str)> {
 
 /// Checks whether the declared type or the name is that of a recording without pictures.
 fn is_named_audio(source: &ContentSource) -> bool {
-    if let Some(declared) = source.declared_type
-        && declared.trim().starts_with("audio/")
-    {
+    let declared = source.declared_type.unwrap_or_default();
+    if declared.trim().to_ascii_lowercase().starts_with("audio/") {
         return true;
     }
 
-    let name = source.name.unwrap_or_default();
+    let name = source.name.unwrap_or_default().to_ascii_lowercase();
     [".weba", ".mka", ".m4a", ".oga"]
         .iter()
         .any(|end| name.ends_with(end))

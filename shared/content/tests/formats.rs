@@ -224,6 +224,12 @@ fn rich_text_is_read() {
     );
     assert_eq!(extracted.properties["author"], "Kit");
     assert_eq!(extracted.text, "**Knots**\n\nA knot café – holds.");
+
+    let rtf = br"{\rtf1{\info{\title \u26085?\u26412?\u-30050?}}Rope.\par}";
+    assert_eq!(
+        extract_file(rtf, "rope.rtf").title.as_deref(),
+        Some("日本語")
+    );
 }
 
 #[test]

@@ -86,7 +86,7 @@ struct ValueTokens<'t> {
 
 /// Returns the first correction that begins at or after `from`.
 fn find_next_correction(text: &str, from: usize, words: &'static ChatWords) -> Option<Correction> {
-    let lower = lower_in_place(text)?;
+    let lower = lower_in_place(text);
     let tokens = ValueTokens::new(&lower, words);
     (1..tokens.ranges.len())
         .filter(|&at| tokens.ranges[at].start >= from)
@@ -106,7 +106,7 @@ pub(crate) struct LaterCorrection {
 
 /// Returns the correction of an earlier message with which a message begins.
 pub(crate) fn find_later_correction(text: &str, language: Language) -> Option<LaterCorrection> {
-    let lower = lower_in_place(text)?;
+    let lower = lower_in_place(text);
     let tokens = ValueTokens::new(&lower, chat_words_of(language));
     tokens.contrast().or_else(|| tokens.leading_correction())
 }
@@ -117,7 +117,7 @@ pub(crate) fn find_corrected_number(
     correction: &LaterCorrection,
     language: Language,
 ) -> Option<Range<usize>> {
-    let lower = lower_in_place(text)?;
+    let lower = lower_in_place(text);
     let tokens = ValueTokens::new(&lower, chat_words_of(language));
     let new_form = number_form(&correction.new);
     let at = (0..tokens.ranges.len()).rfind(|&at| match &correction.old {
@@ -146,10 +146,19 @@ fn merge_numbers(lower: &str) -> Vec<Range<usize>> {
     merged
 }
 
-/// Returns a text in lower case, unless that changes the positions in it.
-fn lower_in_place(text: &str) -> Option<String> {
-    let lower = text.to_lowercase();
-    (lower.len() == text.len()).then_some(lower)
+/// Returns a text in lower case with the same positions. A character whose lower case has another length stays as
+/// it is.
+fn lower_in_place(text: &str) -> String {
+    let mut lower = String::with_capacity(text.len());
+    for character in text.chars() {
+        let bytes: usize = character.to_lowercase().map(char::len_utf8).sum();
+        if bytes == character.len_utf8() {
+            lower.extend(character.to_lowercase());
+        } else {
+            lower.push(character);
+        }
+    }
+    lower
 }
 
 impl<'t> ValueTokens<'t> {
@@ -428,6 +437,12 @@ mod tests {
             resolved("budget 400, nein quatsch, 500 euro", Language::German),
             "budget 500 euro"
         );
+    }
+
+    #[test]
+    fn letters_whose_lower_case_has_another_length_are_read() {
+        let text = "I met İnci's sister Élise, sorry Émile, in the STRAẞE";
+        assert!(resolved(text, Language::English).ends_with("in the STRAẞE"));
     }
 
     #[test]

@@ -118,11 +118,6 @@ fn is_coming_verb(clause: Clause<'_>, at: usize) -> bool {
 }
 
 fn shift_unit(today: Date, unit: TimeUnit, step: i64) -> Option<DayRange> {
-    let mut step = step;
-    if unit == TimeUnit::Weekend && step < 0 && today.weekday().to_monday_zero_offset() == 6 {
-        // On a Sunday, the last weekend is the one before the current weekend.
-        step = -1;
-    }
     let first = containing_unit(today, unit)?.from;
     containing_unit(add_units(first, unit, step)?, unit)
 }
