@@ -321,7 +321,8 @@ fn describe_tool_call(call: &Value) -> Option<String> {
         other => other.to_string(),
     };
     let arguments: String = arguments.chars().take(MAX_ARGUMENTS).collect();
-    Some(format!("[called {name} {arguments}]").replace(" ]", "]"))
+    let separator = if arguments.is_empty() { "" } else { " " };
+    Some(format!("[called {name}{separator}{arguments}]"))
 }
 
 /// Returns the text of a part of an unknown kind, or else its kind.

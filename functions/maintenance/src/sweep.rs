@@ -1,14 +1,14 @@
 //! The sweep: picks up work that a crash or a lost message has left unfinished.
 
 use domain::ports::{ERASE_AFTER_SECONDS, OverdueWork, PortResult};
-use domain::{Job, JobMessage, Timestamp};
+use domain::{ContainerId, Job, JobMessage, OrgId, Timestamp};
 use service::Ctx;
 use tracing::{info, warn};
 
 /// The most pieces of work that one sweep picks up. The next sweep follows in a minute.
 const MAX_PICKED_UP: usize = 500;
 /// The pause in seconds before a document counts as overdue again. It doubles with each attempt, up
-/// to an hour.
+/// to 64 minutes.
 const PAUSE_SECONDS: i64 = 60;
 const MAX_DOUBLINGS: u32 = 6;
 
@@ -87,7 +87,8 @@ pub async fn sweep_overdue_work(ctx: &Ctx, before: Timestamp) -> PortResult<Swee
             connections,
             hours,
             erasures,
-            "picked up {documents} documents, {purges} purges, {tasks} tasks and {connections} connections"
+            "picked up {documents} documents, {purges} purges, {tasks} tasks and {connections} connections, \
+             counted {hours} hours, and requested {erasures} erasures"
         );
     }
 
@@ -125,20 +126,38 @@ async fn send_due_connections(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
 /// are due again.
 async fn request_erasures(ctx: &Ctx, now: Timestamp) -> PortResult<usize> {
     let due = ctx.index.list_due_erasures(now, MAX_PICKED_UP).await?;
+    let mut requested = 0;
     for (org, container) in &due {
-        let job = Job::RepairV1 {
-            container: container.clone(),
-            documents: Vec::new(),
-        };
-        let message = JobMessage::new(org, job);
-        let retry_at = now.plus_seconds(ERASE_AFTER_SECONDS);
-        ctx.index
-            .postpone_erasure(&message.tenant(), container, retry_at)
-            .await?;
-        ctx.jobs.send(&[message]).await?;
+        // One that fails must not stop the others.
+        match request_erasure(ctx, org, container, now).await {
+            Ok(()) => requested += 1,
+            Err(error) => {
+                warn!(container.id = %container, error = &error as &dyn std::error::Error,
+                    "could not request an erasure");
+            }
+        }
     }
 
-    Ok(due.len())
+    Ok(requested)
+}
+
+/// Requests the rewriting of a container whose index contains deleted content.
+async fn request_erasure(
+    ctx: &Ctx,
+    org: &OrgId,
+    container: &ContainerId,
+    now: Timestamp,
+) -> PortResult<()> {
+    let job = Job::RepairV1 {
+        container: container.clone(),
+        documents: Vec::new(),
+    };
+    let message = JobMessage::new(org, job);
+    let retry_at = now.plus_seconds(ERASE_AFTER_SECONDS);
+    ctx.index
+        .postpone_erasure(&message.tenant(), container, retry_at)
+        .await?;
+    ctx.jobs.send(&[message]).await
 }
 
 async fn pick_up_work(ctx: &Ctx, overdue: &OverdueWork, before: Timestamp) -> PortResult<bool> {

@@ -7,12 +7,14 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use crate::Ctx;
 use crate::describe::DocumentDescription;
 use crate::export::{ContainerCopy, DocumentCopy, ServedCopy};
+use crate::find::read_document;
 use crate::jobs::send_jobs;
 use crate::open::create_container;
 use crate::orphans::{delete_unused_blobs, named_blobs};
 use crate::place::{DocumentLocation, LookupScope, locate_document};
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
 use crate::{Committed, commit_changes};
+use domain::blob::BlobRef;
 use domain::container::{
     Container, ContainerChange, ContainerOwner, DocumentChange, SharedContainer,
 };
@@ -246,7 +248,9 @@ pub async fn import_documents(
     // Search shows the time of a commit as the last change of its documents.
     for same_time in indexed.chunk_by(|a, b| a.indexed_at == b.indexed_at) {
         for batch in same_time.chunks(MAX_CHANGES_PER_COMMIT) {
-            written.extend(commit_documents(ctx, tenant, batch).await?);
+            let committed = commit_documents(ctx, tenant, batch).await?;
+            imported.already_present += batch.len() - committed.len();
+            written.extend(committed);
         }
     }
 
@@ -262,7 +266,10 @@ pub async fn import_documents(
             .await
         {
             Ok(()) => written.push(document),
-            Err(PortError::Conflict) => discard(ctx, tenant, &document).await,
+            Err(PortError::Conflict) => {
+                discard(ctx, tenant, &document).await?;
+                imported.already_present += 1;
+            }
             Err(error) => return Err(error.into()),
         }
     }
@@ -485,7 +492,7 @@ async fn commit_documents(
                     return Err(PortError::Conflict.into());
                 }
                 for document in &conflicting {
-                    discard(ctx, tenant, document).await;
+                    discard(ctx, tenant, document).await?;
                 }
             }
         }
@@ -494,8 +501,15 @@ async fn commit_documents(
     Ok(documents)
 }
 
-/// Deletes the stored bytes of a document that another writer was first to create.
-async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) {
-    let unused: Vec<_> = named_blobs(document).cloned().collect();
+/// Deletes the stored bytes of a document that another writer created first. The writer may be an earlier attempt of
+/// this import, so bytes that the present record names stay.
+async fn discard(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<()> {
+    let present = read_document(ctx, tenant, &document.id).await?;
+    let named: HashSet<&BlobRef> = present.iter().flat_map(named_blobs).collect();
+    let unused: Vec<BlobRef> = named_blobs(document)
+        .filter(|blob| !named.contains(blob))
+        .cloned()
+        .collect();
     delete_unused_blobs(ctx, tenant, &unused).await;
+    Ok(())
 }

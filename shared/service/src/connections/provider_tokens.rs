@@ -124,6 +124,11 @@ async fn renew(
     tokens: OAuthTokens,
     renewal: Renew,
 ) -> ConnectorResult<OAuthTokens> {
+    // It is looked up before the refresh is claimed: without an app, nobody could renew until the claim ends.
+    let settings = ctx.settings.get(tenant).await?;
+    let app = AppChoice::Granted(grant.provider, &grant.app);
+    let client = find_oauth_client(ctx, oauth, tenant, &settings, app).await?;
+
     let now = ctx.clock.now();
     let is_refreshing = grant.refreshing_until.is_some_and(|until| until > now);
     if !is_refreshing {
@@ -137,16 +142,6 @@ async fn renew(
         let busy = || ConnectorError::Unavailable("another worker renews the permission".into());
         return if is_usable { Ok(tokens) } else { Err(busy()) };
     }
-
-    let settings = ctx.settings.get(tenant).await?;
-    let client = find_oauth_client(
-        ctx,
-        oauth,
-        tenant,
-        &settings,
-        AppChoice::Granted(grant.provider, &grant.app),
-    )
-    .await?;
 
     let renewed = oauth.refresh_tokens(&client, &tokens, now).await;
     match &renewed {
