@@ -295,8 +295,7 @@ async fn check_orphans(
         for orphan in orphans {
             report.findings.push(CheckFinding {
                 location: format!("org {} blob {}", tenant.org(), orphan.blob.path()),
-                description: "nothing names these bytes; a process left them that was killed"
-                    .to_owned(),
+                description: "nothing names these bytes; a killed process left them".to_owned(),
                 repair: repair.then(|| "deleted".to_owned()),
             });
         }

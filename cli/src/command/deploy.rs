@@ -42,9 +42,10 @@ pub(super) async fn run_deploy(options: Deploy) -> Result<ExitCode> {
     });
     let deployment = uploaded.await;
     bar.finish_and_clear();
+    let deployment = deployment?;
     print_line!("Uploaded the functions.");
     change
-        .apply(&account, &options.stack.stack, &deployment?)
+        .apply(&account, &options.stack.stack, &deployment)
         .await
 }
 

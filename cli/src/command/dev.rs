@@ -48,7 +48,6 @@ pub(super) async fn run_dev(options: Dev) -> Result<()> {
     let key = create_local_key(&system).await?;
 
     let interrupted = wait_for_interrupt()?;
-    let mut sam = start_sam(&options, architecture, &endpoint, &variables)?;
     let workers = match options.no_workers {
         true => None,
         false => {
@@ -56,6 +55,8 @@ pub(super) async fn run_dev(options: Dev) -> Result<()> {
             Some(Workers::start(&system, &outside).await?)
         }
     };
+    // It is started last, because it would go on after an error.
+    let mut sam = start_sam(&options, architecture, &endpoint, &variables)?;
     print_line!(
         "AWS:  {endpoint}\nAPI:  http://127.0.0.1:{}\nKey:  {key}",
         options.port

@@ -99,7 +99,13 @@ async fn search_when_done(client: &ApiClient, path: &str, begun: Instant) -> Res
             .context("cannot read the document")?;
         match document["status"].as_str() {
             Some("done") => break,
-            Some("failed") => bail!("the document failed: {}", document["metadata"]),
+            Some("failed") => {
+                let reason = document["errorMessage"].as_str();
+                bail!(
+                    "the document failed: {}",
+                    reason.unwrap_or("no reason is known")
+                )
+            }
             _ if begun.elapsed() > DONE_TIMEOUT => bail!(
                 "the document is not done after {} seconds: look at the log of the function `processor`",
                 DONE_TIMEOUT.as_secs()

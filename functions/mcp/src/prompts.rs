@@ -1,6 +1,7 @@
 //! The prompt `profile`: what is known about a container, as context of a conversation.
 
 use api_client::ApiClient;
+use domain::Attribution;
 use http::Method;
 use rmcp::ErrorData;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role};
@@ -105,16 +106,21 @@ pub(crate) async fn load_profile(
     }
 
     let results = answer["searchResults"]["results"].as_array();
-    let memories = results
-        .into_iter()
-        .flatten()
-        .map(|result| &result["memory"]);
-    let memories: Value = memories.cloned().collect();
-    push_section(&mut text, "About the question", &memories);
+    let memories = results.into_iter().flatten().filter_map(memory_line);
+    push_section(&mut text, "About the question", &memories.collect());
     if !text.contains("\n## ") {
         text.push_str("\nNothing is known yet.\n");
     }
     Ok(text)
+}
+
+/// Returns the text of a memory that was found, with its author if that is not the user.
+fn memory_line(result: &Value) -> Option<Value> {
+    let memory = result["memory"].as_str()?;
+    match Attribution::deserialize(&result["origin"]) {
+        Ok(origin) => Some(format!("According to {origin}: {memory}").into()),
+        Err(_) => Some(memory.into()),
+    }
 }
 
 /// Adds a section with a list of sentences, unless there are none.

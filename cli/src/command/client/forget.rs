@@ -10,6 +10,9 @@ use super::target::{OpenService, Purpose};
 use crate::arguments::Forget;
 use crate::command::confirm::{ask, check_terminal};
 
+/// The most ids of one request (`/v4/memories/forget-matching`).
+const MAX_IDS: usize = 500;
+
 /// A memory or document to forget: its id, and the text by which people recognize it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Candidate {
@@ -100,11 +103,15 @@ async fn forget_memories(client: &ApiClient, options: &Forget, output: &Output) 
 
     // Forgets the memories that were shown, even if the question would find others by now.
     let ids: Vec<&str> = candidates.iter().map(|one| one.id.as_str()).collect();
-    let body = json!({"containerTag": tag, "ids": ids});
-    let answer = post(client, "/v4/memories/forget-matching", &body).await?;
-    match output.is_json {
-        true => output.print_json(&answer)?,
-        false => output.print(&format!("Forgot {}.\n", count(ids.len(), "memory")))?,
+    for ids in ids.chunks(MAX_IDS) {
+        let body = json!({"containerTag": tag, "ids": ids});
+        let answer = post(client, "/v4/memories/forget-matching", &body).await?;
+        if output.is_json {
+            output.print_json(&answer)?;
+        }
+    }
+    if !output.is_json {
+        output.print(&format!("Forgot {}.\n", count(ids.len(), "memory")))?;
     }
     Ok(Outcome::Done)
 }
@@ -159,10 +166,11 @@ async fn memories_of_document(client: &ApiClient, tag: &str, id: &str) -> Result
     let ids: Vec<&str> = memories
         .filter_map(|memory| memory["id"].as_str())
         .collect();
-    match ids.is_empty() {
-        true => Ok(Vec::new()),
-        false => find_memories(client, tag, json!({"ids": ids})).await,
+    let mut candidates = Vec::new();
+    for ids in ids.chunks(MAX_IDS) {
+        candidates.extend(find_memories(client, tag, json!({"ids": ids})).await?);
     }
+    Ok(candidates)
 }
 
 fn memory_candidate(memory: &Value) -> Option<Candidate> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use api_client::{ApiClient, ApiError};
+use api_client::{ApiClient, ApiError, StatusCode};
 use serde_json::{Value, json};
 
 use super::api::get;
@@ -181,7 +181,7 @@ impl ServiceStatus {
 async fn list_containers(client: &ApiClient) -> Result<Option<Value>, ApiError> {
     match get(client, "/v3/container-tags/list").await {
         Ok(containers) => Ok(Some(containers)),
-        Err(ApiError::Refused(refusal)) if refusal.error_type == "forbidden" => Ok(None),
+        Err(ApiError::Refused(refusal)) if refusal.status == StatusCode::FORBIDDEN => Ok(None),
         Err(error) => Err(error),
     }
 }

@@ -203,11 +203,13 @@ fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Writes a file that only its owner may read, because it may have a key.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 
     let mut options = fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let mut file = options.open(path)?;
+    // A file that was left behind keeps its mode when it is opened.
+    file.set_permissions(fs::Permissions::from_mode(0o600))?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

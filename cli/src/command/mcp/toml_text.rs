@@ -55,22 +55,28 @@ fn parse(text: &str) -> Result<Table> {
     text.parse().context("it is not valid TOML")
 }
 
-/// Returns the lines of a table and of the tables in it, with the blank lines before the next one.
+/// Returns the lines of a table and of the tables in it, with the blank lines after them. Comments between them and
+/// the next table belong to that one.
 fn find_block(text: &str, section: &str, name: &str) -> Option<Range<usize>> {
     let own = format!("[{section}.{name}]");
     let inner = format!("[{section}.{name}.");
-    let (mut start, mut at) = (None, 0);
+    let (mut start, mut end, mut at) = (None, 0, 0);
+    let mut has_comment = false;
     for line in text.split_inclusive('\n') {
-        let trimmed = line.trim_start();
+        let trimmed = line.trim();
         let is_own = trimmed.starts_with(&own) || trimmed.starts_with(&inner);
         match start {
             None if is_own => start = Some(at),
-            Some(start) if trimmed.starts_with('[') && !is_own => return Some(start..at),
+            Some(start) if trimmed.starts_with('[') && !is_own => return Some(start..end),
             _ => {}
         }
         at += line.len();
+        has_comment = trimmed.starts_with('#') || has_comment && trimmed.is_empty();
+        if !has_comment {
+            end = at;
+        }
     }
-    start.map(|start| start..text.len())
+    start.map(|start| start..end)
 }
 
 /// Returns what separates a new table from the text before it.
@@ -165,6 +171,15 @@ mod tests {
         let changed = set(&text);
         assert!(changed.starts_with("[mcp_servers.recollect]\ncommand = \"recollect\""));
         assert!(changed.contains("command = \"y\" # keep"));
+    }
+
+    #[test]
+    fn a_comment_of_the_next_table_stays() {
+        let own = "[mcp_servers.recollect]\ncommand = \"x\"\n# ours\nargs = []\n\n";
+        let next = "# keys for the other\n\n[mcp_servers.other]\ncommand = \"y\"\n";
+        let text = format!("{own}{next}");
+        let edit = remove_entry(&text, "mcp_servers", "recollect").unwrap();
+        assert_eq!(edit.unwrap().apply(&text), next);
     }
 
     #[test]

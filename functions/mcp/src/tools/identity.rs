@@ -71,14 +71,14 @@ impl Identity {
 /// Returns the container of a caller that reaches exactly one.
 ///
 /// # Errors
-/// A failure that asks for the argument `container` if there are several.
+/// A failure that asks for the argument `container` if the key is not limited to one.
 pub(crate) async fn find_only_container(api: &ApiClient) -> Result<String, ToolFailure> {
     let reached = Identity::load(api).await?.containers.unwrap_or_default();
     match <[String; 1]>::try_from(reached) {
         Ok([container]) => Ok(container),
         Err(_) => Err(ToolFailure::new(
-            "The argument `container` is missing, and the API key reaches several containers. Name \
-             one: the tool `list_containers` lists them.",
+            "The argument `container` is missing, and the API key is not limited to one container. \
+             Name one: the tool `list_containers` lists them.",
         )),
     }
 }
