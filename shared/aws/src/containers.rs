@@ -290,7 +290,7 @@ impl Containers for DynamoContainers {
 }
 
 impl DynamoContainers {
-    /// Changes the number of tags by `by` if `condition` holds, in which `bound` is the value of
+    /// Changes the number of tags by `delta` if `condition` holds, in which `bound` is the value of
     /// `:bound`. Returns whether it held.
     async fn add_to_tag_count(
         &self,

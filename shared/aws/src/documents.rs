@@ -55,8 +55,13 @@ pub(crate) use expressions::{
 };
 pub(crate) use pending::has_all_pending;
 
-/// The tables of documents and of repeated requests.
-pub(crate) struct DynamoDocuments(pub(crate) Table, pub(crate) Table);
+/// The documents on DynamoDB.
+pub(crate) struct DynamoDocuments {
+    /// The table of their records.
+    pub(crate) records: Table,
+    /// The table of repeated requests.
+    pub(crate) requests: Table,
+}
 
 const ATTRIBUTES: DocumentAttributes = DocumentRecord::ATTRIBUTES;
 
@@ -69,7 +74,11 @@ impl DynamoDocuments {
         revision: &Revision,
         set: &str,
     ) -> UpdateItemFluentBuilder {
-        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = self
+            .records
+            .client
+            .update_item()
+            .table_name(&self.records.name);
         let update = update
             .set_key(Some(key_item(&table_keys::document_key(tenant, id))))
             .update_expression(set);
@@ -79,6 +88,80 @@ impl DynamoDocuments {
             .expression_attribute_values(":revision", string_value(revision.as_str()))
             .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
             .expression_attribute_values(":failed", string_value(DocumentStatus::Failed.as_str()))
+    }
+
+    /// Writes a record in place of `expected`. Returns `false` if another one is stored, and `true` also if an
+    /// earlier attempt has written it.
+    async fn put_revision(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        expected: Option<&Revision>,
+    ) -> PortResult<bool> {
+        let (condition, values) = replacement_condition(expected, document)?;
+        let put = self
+            .records
+            .client
+            .put_item()
+            .table_name(&self.records.name);
+        let put = put
+            .set_item(Some(new_document_item(tenant, document)?))
+            .condition_expression(condition)
+            .set_expression_attribute_values(values)
+            .return_values_on_condition_check_failure(OnFailure::AllOld);
+        let Err(error) = put.send().await else {
+            return Ok(true);
+        };
+        match error.as_service_error() {
+            Some(PutItemError::ConditionalCheckFailedException(failed)) => {
+                Ok(is_own_record(failed.item(), document))
+            }
+            _ => Err(port_error(error)),
+        }
+    }
+
+    /// Writes a record as [`Self::put_revision`] does, and a purge record for blobs in the same transaction.
+    async fn put_revision_with_purge(
+        &self,
+        tenant: &Tenant,
+        document: &Document,
+        expected: Option<&Revision>,
+        unused_blobs: &[BlobRef],
+    ) -> PortResult<bool> {
+        let (condition, values) = replacement_condition(expected, document)?;
+        let put = Put::builder()
+            .table_name(&self.records.name)
+            .set_item(Some(new_document_item(tenant, document)?))
+            .condition_expression(condition)
+            .set_expression_attribute_values(values)
+            .return_values_on_condition_check_failure(OnFailure::AllOld);
+        let purge = purge_put(
+            &self.records,
+            tenant,
+            &document.container,
+            document.revision.as_str(),
+            unused_blobs,
+            overdue_at(document),
+        )?;
+        let transaction = self.records.client.transact_write_items();
+        let transaction = transaction
+            .transact_items(put_write(put)?)
+            .transact_items(purge);
+        let Err(error) = transaction.send().await else {
+            return Ok(true);
+        };
+        let Some(TransactWriteItemsError::TransactionCanceledException(canceled)) =
+            error.as_service_error()
+        else {
+            return Err(port_error(error));
+        };
+        let reasons = canceled.cancellation_reasons();
+        match classify_cancellation(reasons) {
+            Cancellation::Condition => Ok(is_own_first_write(reasons, document)),
+            Cancellation::Conflict => Ok(false),
+            Cancellation::Temporary => Err(PortError::Unavailable(Box::new(error))),
+            Cancellation::Other => Err(port_error(error)),
+        }
     }
 }
 
@@ -176,8 +259,8 @@ impl Documents for DynamoDocuments {
             .map(|id| table_keys::document_key(tenant, id))
             .collect();
         let items = match keys.as_slice() {
-            [key] => vec![self.0.get(key).await?],
-            keys => self.0.get_many(keys).await?,
+            [key] => vec![self.records.get(key).await?],
+            keys => self.records.get_many(keys).await?,
         };
         read_each(items, read_entry)
     }
@@ -189,69 +272,14 @@ impl Documents for DynamoDocuments {
         expected: Option<&Revision>,
         unused_blobs: &[BlobRef],
     ) -> PortResult<()> {
-        let overdue_at = overdue_at(document);
-        let item = new_document_item(tenant, document)?;
-        let (condition, values) = replacement_condition(expected, document)?;
-        let is_own = if unused_blobs.is_empty() {
-            let put = self
-                .0
-                .client
-                .put_item()
-                .table_name(&self.0.name)
-                .set_item(Some(item));
-            let put = put
-                .condition_expression(condition)
-                .set_expression_attribute_values(values);
-            match put
-                .return_values_on_condition_check_failure(OnFailure::AllOld)
-                .send()
-                .await
-            {
-                Ok(_) => return Ok(()),
-                Err(error) => match error.as_service_error() {
-                    Some(PutItemError::ConditionalCheckFailedException(failed)) => {
-                        is_own_record(failed.item(), document)
-                    }
-                    _ => return Err(port_error(error)),
-                },
-            }
-        } else {
-            let put = Put::builder()
-                .table_name(&self.0.name)
-                .set_item(Some(item))
-                .condition_expression(condition);
-            let put = put.set_expression_attribute_values(values);
-            let put = put_write(put.return_values_on_condition_check_failure(OnFailure::AllOld))?;
-            let purge = purge_put(
-                &self.0,
-                tenant,
-                &document.container,
-                document.revision.as_str(),
-                unused_blobs,
-                overdue_at,
-            )?;
-            let transaction = self.0.client.transact_write_items();
-            let transaction = transaction.transact_items(put).transact_items(purge);
-            match transaction.send().await {
-                Ok(_) => return Ok(()),
-                Err(error) => match error.as_service_error() {
-                    Some(TransactWriteItemsError::TransactionCanceledException(canceled)) => {
-                        let reasons = canceled.cancellation_reasons();
-                        match classify_cancellation(reasons) {
-                            Cancellation::Condition => is_own_first_write(reasons, document),
-                            Cancellation::Conflict => return Err(PortError::Conflict),
-                            Cancellation::Temporary => {
-                                return Err(PortError::Unavailable(Box::new(error)));
-                            }
-                            Cancellation::Other => return Err(port_error(error)),
-                        }
-                    }
-                    _ => return Err(port_error(error)),
-                },
+        let is_written = match unused_blobs {
+            [] => self.put_revision(tenant, document, expected).await?,
+            blobs => {
+                self.put_revision_with_purge(tenant, document, expected, blobs)
+                    .await?
             }
         };
-
-        if is_own {
+        if is_written {
             Ok(())
         } else {
             Err(PortError::Conflict)
@@ -277,7 +305,11 @@ impl Documents for DynamoDocuments {
         document: &Document,
         now: Timestamp,
     ) -> PortResult<bool> {
-        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = self
+            .records
+            .client
+            .update_item()
+            .table_name(&self.records.name);
         let update = update.set_key(Some(key_item(&table_keys::document_key(
             tenant,
             &document.id,
@@ -471,7 +503,11 @@ impl Documents for DynamoDocuments {
     ) -> PortResult<bool> {
         let indexed: Json<Option<IndexedRevision>> = Json::encode(&document.indexed)?;
         let failure: Json<ProcessingFailure> = Json::encode(failure)?;
-        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = self
+            .records
+            .client
+            .update_item()
+            .table_name(&self.records.name);
         let update = update.set_key(Some(key_item(&table_keys::document_key(
             tenant,
             &document.id,
@@ -574,7 +610,7 @@ impl Documents for DynamoDocuments {
             .iter()
             .map(|id| table_keys::document_key(tenant, id))
             .collect();
-        self.0.delete_many(&keys).await
+        self.records.delete_many(&keys).await
     }
 
     async fn list_overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {

@@ -79,10 +79,10 @@ pub fn build_context(clients: &Clients, names: &ResourceNames, clock: Arc<dyn Cl
     Ctx {
         containers: Arc::new(containers::DynamoContainers(records.clone())),
         settings: Arc::new(settings::DynamoSettings(records.clone())),
-        documents: Arc::new(documents::DynamoDocuments(
-            records.clone(),
-            activity.clone(),
-        )),
+        documents: Arc::new(documents::DynamoDocuments {
+            records: records.clone(),
+            requests: activity.clone(),
+        }),
         index: Arc::new(index::DynamoIndex(records.clone())),
         blobs: Arc::new(blobs),
         jobs: Arc::new(jobs::SqsJobs::new(clients.sqs.clone(), names)),

@@ -80,21 +80,26 @@ impl DynamoDocuments {
         creation_conditions: &CreationConditions,
     ) -> PortResult<()> {
         let put = Put::builder()
-            .table_name(&self.0.name)
+            .table_name(&self.records.name)
             .set_item(Some(new_document_item(tenant, document)?));
         let put = on_absence(put, creation_conditions.replaces.as_ref());
         let put = put.return_values_on_condition_check_failure(OnFailure::AllOld);
         let mut writes = vec![put_write(put)?];
         for alternative in &creation_conditions.alternatives {
-            writes.push(check_alternative(&self.0, tenant, alternative)?);
+            writes.push(check_alternative(&self.records, tenant, alternative)?);
         }
 
         if let Some(key) = &creation_conditions.request_key {
-            writes.push(record_made_document(&self.1, tenant, key, &document.id)?);
+            writes.push(record_made_document(
+                &self.requests,
+                tenant,
+                key,
+                &document.id,
+            )?);
         }
 
         let transaction = self
-            .0
+            .records
             .client
             .transact_write_items()
             .set_transact_items(Some(writes));

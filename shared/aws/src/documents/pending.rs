@@ -59,7 +59,7 @@ pub(crate) async fn has_all_pending(
 impl DynamoDocuments {
     fn query_pending(&self, tenant: &Tenant, container: &ContainerId) -> QueryFluentBuilder {
         let pending = PendingRecord::ATTRIBUTES.pending;
-        let query = self.0.client.query().table_name(&self.0.name);
+        let query = self.records.client.query().table_name(&self.records.name);
         query
             .index_name(PENDING_INDEX.name)
             .key_condition_expression(format!("{pending} = :pending"))
@@ -117,7 +117,7 @@ impl DynamoDocuments {
         tenant: &Tenant,
         container: &ContainerId,
     ) -> PortResult<()> {
-        let query = query_missing(&self.0, tenant, container);
+        let query = query_missing(&self.records, tenant, container);
         let mut pages = query.into_paginator().send();
         while let Some(page) = pages.next().await {
             let items = page.map_err(port_error)?.items.unwrap_or_default();
@@ -145,7 +145,11 @@ impl DynamoDocuments {
         let ListingAttributes { listing, .. } = ListingRecord::ATTRIBUTES;
         let pending = PendingRecord::ATTRIBUTES.pending;
 
-        let update = self.0.client.update_item().table_name(&self.0.name);
+        let update = self
+            .records
+            .client
+            .update_item()
+            .table_name(&self.records.name);
         let update = update
             .set_key(Some(key_item(&table_keys::document_key(tenant, id))))
             .update_expression(format!("SET {pending} = :pending"))

@@ -59,7 +59,7 @@ impl DynamoDocuments {
         container: &ContainerId,
     ) -> PortResult<Vec<Document>> {
         let listing = table_keys::listing_partition(tenant, container);
-        let query = query_listing(&self.0, listing).scan_index_forward(false);
+        let query = query_listing(&self.records, listing).scan_index_forward(false);
         let items = collect_pages(query).await?;
         items.into_iter().map(read_document).collect()
     }
@@ -83,7 +83,7 @@ impl DynamoDocuments {
         let ascending = listing != DocumentListing::NewestFirst;
         let ListingAttributes { listing, position } = ListingRecord::ATTRIBUTES;
 
-        let query = query_listing(&self.0, partition)
+        let query = query_listing(&self.records, partition)
             .scan_index_forward(ascending)
             .limit(page_size(limit));
         let query = match after {
@@ -116,7 +116,7 @@ impl DynamoDocuments {
     ) -> PortResult<Option<usize>> {
         let too_many = limit.saturating_add(1);
         let listing = table_keys::listing_partition(tenant, container);
-        let query = query_listing(&self.0, listing).limit(page_size(too_many));
+        let query = query_listing(&self.records, listing).limit(page_size(too_many));
         let total = count_items(query, too_many, usize::MAX).await?;
         Ok((total <= limit).then_some(total))
     }
@@ -129,7 +129,7 @@ impl DynamoDocuments {
         let count_shard = |shard| {
             let partition = KeyRecord::ATTRIBUTES.partition;
             let query = self
-                .0
+                .records
                 .query_due_shard(&table_keys::due_work_partition(shard))
                 .filter_expression(format!("begins_with({partition}, :documents)"));
             count_items(
@@ -154,7 +154,10 @@ impl DynamoDocuments {
         let mut found = Vec::new();
         for shard in 0..table_keys::DUE_SHARDS {
             let shard = table_keys::due_work_partition(shard);
-            let query = self.0.query_due(&shard, before).limit(page_size(limit));
+            let query = self
+                .records
+                .query_due(&shard, before)
+                .limit(page_size(limit));
             let response = query.send().await.map_err(port_error)?;
             for item in response.items.unwrap_or_default() {
                 match parse_overdue(&item)? {
