@@ -331,7 +331,7 @@ async fn connected_response(
     let body = format!(
         "<p>Your drive is being synced now. You can close this page.</p>\n<dl><dt>Account</dt><dd>{}</dd>\
          <dt>Organization</dt><dd>{}</dd><dt>Container</dt><dd>{}</dd><dt>Connection</dt><dd>{}</dd></dl>",
-        escape_html(email.unwrap_or("not told")),
+        escape_html(email.unwrap_or("unknown")),
         escape_html(tenant.org().as_str()),
         escape_html(connection.tag.as_str()),
         escape_html(connection.id.as_str()),

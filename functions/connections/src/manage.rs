@@ -131,7 +131,7 @@ impl DeleteResponse {
     }
 }
 
-/// Checks whether the official Python client sends a request. Its name for itself is its own.
+/// Checks whether the official Python client sends a request.
 fn is_python_client(headers: &HeaderMap) -> bool {
     headers
         .get("x-stainless-lang")

@@ -151,7 +151,7 @@ pub(crate) async fn begin_merge(
     let Task { id, work, .. } = merge_containers(&app.ctx, tenant, tags, target).await?;
     match work {
         TaskWork::Merge(merge) => Ok((id, merge)),
-        TaskWork::Purge(_) => Err(Error::internal("a merge is a merge")),
+        TaskWork::Purge(_) => Err(Error::internal("the task of a merge has other work")),
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::key::{ApiKey, KeyKind, Permission, SCOPED_ENDPOINTS};
 use domain::{ContainerTag, Error, KeyId, Result, Timestamp};
-use edge::{Admin, ApiResult, App, Auth, Json, Path, parse_single_tag};
+use edge::{Admin, ApiResult, App, Auth, Json, MAX_ENTRIES, Path, parse_single_tag};
 use openapi::{ErrorAnswer, Operation, PathId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,10 +27,10 @@ pub(crate) struct ScopedKeyRequest {
     #[schemars(with = "Option<ContainerTag>")]
     container_tag: Option<String>,
     /// The older form of `containerTag`, with one tag.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = 100), extend("deprecated" = true))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(max = MAX_ENTRIES), extend("deprecated" = true))]
     container_tags: Option<Vec<String>>,
     /// A name for display. The default is `scoped_` and the tag.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     name: Option<String>,
     /// The number of days after which it no longer works. Without it, the key never expires.
     #[schemars(range(min = 1, max = 365))]
@@ -49,12 +49,12 @@ pub(crate) struct ScopedKeyRequest {
 #[schemars(rename = "CreateAgentKeyRequest")]
 pub(crate) struct AgentKeyRequest {
     /// Its name.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     name: String,
-    /// What the key may do; `write` includes reading.
+    /// The permission of the key; `write` includes reading.
     permission: PermissionShape,
     /// The container tags that the key reaches. Without them, it reaches all.
-    #[schemars(with = "Option<Vec<ContainerTag>>", length(min = 1, max = 100))]
+    #[schemars(with = "Option<Vec<ContainerTag>>", length(min = 1, max = MAX_ENTRIES))]
     container_tags: Option<Vec<String>>,
     /// The number of days after which it no longer works. Without it, the key never expires.
     #[schemars(range(min = 1, max = 365))]
@@ -70,7 +70,7 @@ pub(crate) struct ToggleRequest {
     enabled: Option<bool>,
 }
 
-/// What a key may do; `write` includes reading.
+/// The permission of a key; `write` includes reading.
 #[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Permission")]
@@ -119,7 +119,7 @@ pub(crate) struct AgentKeyResponse {
     /// Its name.
     #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     name: String,
-    /// What the key may do; `write` includes reading.
+    /// The permission of the key; `write` includes reading.
     permission: PermissionShape,
     /// The container tags that the key reaches; null means all.
     #[schemars(length(min = 1))]
@@ -151,7 +151,7 @@ struct KeyShape {
     /// Its id.
     id: KeyId,
     /// Its name.
-    #[schemars(length(min = 1, max = 100))]
+    #[schemars(length(min = 1, max = MAX_NAME_CHARS))]
     name: String,
     /// The first characters of the key.
     #[schemars(regex(pattern = r"^rk_[A-Za-z0-9]{1,32}$"))]
@@ -164,7 +164,7 @@ struct KeyShape {
     /// reading. An `agent` key does not. A `scoped` key reaches the content of one container tag.
     #[schemars(with = "String", extend("enum" = ["full", "agent", "scoped"]))]
     kind: KeyKind,
-    /// What the key may do; `write` includes reading.
+    /// The permission of the key; `write` includes reading.
     permission: PermissionShape,
     /// The container tags that the key reaches; null means all.
     #[schemars(length(min = 1))]

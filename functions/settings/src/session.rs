@@ -61,7 +61,7 @@ enum Role {
     Viewer,
 }
 
-/// Whether the key reaches every container tag.
+/// The reach of the key: every container tag, or some.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum AccessType {
@@ -75,7 +75,7 @@ enum AccessType {
 struct TagAccess {
     /// The container tag.
     container_tag: ContainerTag,
-    /// What the key may do; `write` includes reading.
+    /// The permission of the key; `write` includes reading.
     permission: PermissionShape,
 }
 
@@ -85,7 +85,7 @@ struct TagAccess {
 struct SessionScope {
     #[serde(rename = "type")]
     kind: ScopeType,
-    /// What the key may do; `write` includes reading.
+    /// The permission of the key; `write` includes reading.
     permission: PermissionShape,
     /// Its container tags.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ struct SessionScope {
     expires: Option<Timestamp>,
 }
 
-/// Whether the key is limited to container tags.
+/// The kind of the scope: every container tag, or some.
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum ScopeType {
@@ -109,7 +109,7 @@ enum ScopeType {
     Scoped,
 }
 
-/// How often the key may be used.
+/// The rate limit of the key.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SessionRateLimit {

@@ -48,10 +48,10 @@ const DESCRIBE_PROMPT: &str = "You turn an image into a document that can be sea
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// A setting that the call needs is missing or unusable.
-    #[error("no model is configured for this; missing or unusable: {}", setting.join(", "))]
+    #[error("no model is configured for this; missing or unusable: {}", settings.join(", "))]
     NotConfigured {
         /// The names of the settings.
-        setting: Vec<&'static str>,
+        settings: Vec<&'static str>,
     },
     /// The endpoint did not answer or is too busy. A later attempt may succeed.
     #[error("the model endpoint did not answer; try again later")]
@@ -75,7 +75,7 @@ pub struct ModelClient {
 
 impl fmt::Debug for ModelClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Models")
+        f.debug_struct("ModelClient")
             .field("settings", &self.settings)
             .finish_non_exhaustive()
     }
@@ -189,18 +189,18 @@ impl ModelClient {
         model: &'a Option<String>,
         name: &'static str,
     ) -> Result<&'a str, ModelError> {
-        let mut setting = Vec::new();
+        let mut missing = Vec::new();
         if self.settings.url.is_none() {
-            setting.push(settings::URL_VARIABLE);
+            missing.push(settings::URL_VARIABLE);
         }
 
         if model.is_none() {
-            setting.push(name);
+            missing.push(name);
         }
 
         match model {
-            Some(model) if setting.is_empty() => Ok(model),
-            _ => Err(ModelError::NotConfigured { setting }),
+            Some(model) if missing.is_empty() => Ok(model),
+            _ => Err(ModelError::NotConfigured { settings: missing }),
         }
     }
 
@@ -295,7 +295,7 @@ impl ModelClient {
             request = request.header(AUTHORIZATION, bearer);
         } else if let (Some(role), Some(endpoint)) = (&self.settings.role, BedrockEndpoint::at(url))
         {
-            // A file of a recording is in pieces, but Bedrock takes none.
+            // Only the form of a recording has several pieces, and Bedrock takes no recordings.
             let signed = (url, media_type, body.chunk());
             let Ok(headers) = endpoint.sign(signed, role, bedrock::current_time()) else {
                 return Err(not_configured(settings::URL_VARIABLE));
@@ -320,7 +320,7 @@ fn completion_text(response: &Value) -> Option<&str> {
 
 fn not_configured(name: &'static str) -> ModelError {
     ModelError::NotConfigured {
-        setting: vec![name],
+        settings: vec![name],
     }
 }
 

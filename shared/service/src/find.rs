@@ -49,7 +49,8 @@ pub async fn find_containers(
     find_first_containers(ctx, tenant, scope, usize::MAX).await
 }
 
-/// Returns the existing containers in scope, or the first `limit` of them if the scope names none.
+/// Returns the existing containers in scope, or the first `limit` of all if neither the scope nor the key limits
+/// the tags.
 ///
 /// # Errors
 /// Returns [`Error::Forbidden`] for a named tag outside the key's containers.
@@ -69,7 +70,6 @@ pub async fn find_first_containers(
             for tag in tags {
                 found.extend(ctx.containers.get(tenant, tag).await?);
             }
-            found.dedup_by(|a, b| a.tag == b.tag);
             found
         }
         None => ctx.containers.list_first(tenant, limit).await?,

@@ -21,7 +21,8 @@ use crate::open::open_container;
 use crate::place::{LocatedDocument, LookupScope, locate_document};
 use crate::remove::remove_documents;
 use crate::revise::{
-    AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, write_revision,
+    AcceptedDocument, DeclaredProperties, Identity, NewBody, build_revision, empty_content_error,
+    write_revision,
 };
 use domain::connection::{DocumentClaim, DocumentOrigin, Provider};
 use domain::document::{BodyForm, Document, DocumentStatus, Dreaming, TaskType};
@@ -97,8 +98,8 @@ pub async fn file_item(
     bytes: Bytes,
     form: BodyForm,
 ) -> Result<AcceptedDocument> {
-    if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err(Error::invalid_field("content", "there is nothing in it"));
+    if bytes.trim_ascii().is_empty() {
+        return Err(empty_content_error());
     }
 
     ctx.backlog.admit_documents(ctx, tenant, 1).await?;

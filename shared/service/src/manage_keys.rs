@@ -1,6 +1,7 @@
 //! API keys: creating, listing, disabling and deleting them; and sessions.
 
 use crate::Ctx;
+use crate::authentication::LOCAL_KEY;
 use crate::caps::check_keys;
 use domain::Secret;
 use domain::error::{Error, Result};
@@ -226,7 +227,7 @@ pub async fn open_session(ctx: &Ctx, tenant: &Tenant) -> Result<NewKey> {
 
     let opener = tenant
         .authenticated_key()
-        .map_or("local", |key| key.name.as_str());
+        .map_or(LOCAL_KEY, |key| key.name.as_str());
     let key_spec = KeySpec {
         name: format!("session of {opener}")
             .chars()

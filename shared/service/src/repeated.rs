@@ -3,6 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use crate::Ctx;
+use crate::authentication::LOCAL_KEY;
 use crate::find::read_document;
 use crate::place::DocumentLocation;
 use crate::revise::NewBody;
@@ -44,9 +45,9 @@ pub(crate) async fn locate_repeated_request(
     new: &NewDocument,
     body: &NewBody,
 ) -> Result<Target> {
+    let request = Request::of(tenant, container, new);
     let mut stale: Option<DocumentId> = None;
     loop {
-        let request = Request::of(tenant, container, new);
         let new_id = DocumentId::random();
         let remembered = request
             .remember(ctx, tenant, &new_id, stale.as_ref())
@@ -80,9 +81,8 @@ pub(crate) async fn locate_repeated_request(
             continue;
         }
 
-        let request = request.is_named.then_some(request.name);
         let creation_conditions = CreationConditions {
-            request_key: request,
+            request_key: request.is_named.then_some(request.name),
             ..CreationConditions::default()
         };
         let location = DocumentLocation {
@@ -120,7 +120,7 @@ impl Request {
         // The tag is part of the digest: under one idempotency key, the same content for another
         // container is another request.
         let digest = format!("{}#{}", container.tag, new.digest());
-        let key = tenant.key_id().map_or("local", |key| key.as_str());
+        let key = tenant.key_id().map_or(LOCAL_KEY, |key| key.as_str());
 
         match &new.idempotency_key {
             Some(client_key) => {

@@ -101,7 +101,7 @@ impl DriveConnector {
         let response = self.send_request(access, request, TIMEOUT).await?;
         let headers = response.headers().clone();
         let Some(body) = read_body(response, MAX_RESPONSE_BYTES).await? else {
-            return Err(unavailable_error("an answer without end").into());
+            return Err(unavailable_error("the answer does not end").into());
         };
         Ok((decode_json(&body)?, headers))
     }
@@ -206,7 +206,7 @@ fn decode_json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ConnectorError> {
     serde_json::from_slice(body).map_err(|error| match error.classify() {
         // The messages of serde about data may quote the data.
         serde_json::error::Category::Data => fault_error("an answer of an unknown shape"),
-        _ => unavailable_error("no answer of the API"),
+        _ => unavailable_error("the answer is not from the API"),
     })
 }
 

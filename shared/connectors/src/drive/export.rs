@@ -216,7 +216,7 @@ impl DriveConnector {
             let response = self.download_content(access, url.clone()).await?;
             if response.status().is_redirection() {
                 let Some(target) = redirect_target(&url, &response) else {
-                    return Err(unavailable_error("a way that leads nowhere").into());
+                    return Err(unavailable_error("a redirect without a target").into());
                 };
                 url = target;
                 continue;
@@ -229,7 +229,7 @@ impl DriveConnector {
             return Ok(response);
         }
 
-        Err(unavailable_error("a way without end").into())
+        Err(unavailable_error("the redirects do not end").into())
     }
 
     /// Checks whether tokens may be sent to an address.

@@ -29,9 +29,9 @@ impl From<ConnectorError> for ApiFailure {
 impl From<ApiFailure> for ConnectorError {
     fn from(failure: ApiFailure) -> Self {
         match failure {
-            ApiFailure::NotFound => Self::Fault("the drive knows nothing of it".into()),
+            ApiFailure::NotFound => Self::Fault("the drive has no such item".into()),
             ApiFailure::Refused(reason) => {
-                Self::Fault(format!("the drive refuses the request: {reason}"))
+                Self::Fault(format!("the drive refused the request: {reason}"))
             }
             ApiFailure::TooLarge => Self::Item(SkipReason::TooLarge),
             ApiFailure::Other(error) => error,
@@ -48,7 +48,7 @@ impl ApiFailure {
         let Some(reasons) = parse_reasons(body) else {
             // Pages for people, for example about an overload or a login, say nothing about the
             // request.
-            return Self::Other(unavailable_error("no answer of the API"));
+            return Self::Other(unavailable_error("the answer is not from the API"));
         };
 
         match status {
@@ -74,7 +74,7 @@ fn interpret_forbidden(reasons: &[String], headers: &HeaderMap) -> ApiFailure {
     }
 
     ApiFailure::Other(ConnectorError::Fault(format!(
-        "the drive forbids it: {}",
+        "the drive denied the request: {}",
         first_reason(reasons, 403)
     )))
 }
@@ -221,11 +221,11 @@ mod tests {
             ("appNotAuthorizedToFile", "Item(NotDownloadable)"),
             (
                 "teamDriveMembershipRequired",
-                "Fault(\"the drive knows nothing of it\")",
+                "Fault(\"the drive has no such item\")",
             ),
             (
                 "somethingNew",
-                "Fault(\"the drive forbids it: somethingnew\")",
+                "Fault(\"the drive denied the request: somethingnew\")",
             ),
         ];
 

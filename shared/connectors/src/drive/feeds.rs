@@ -102,7 +102,7 @@ impl DriveConnector {
         }
 
         Err(ConnectorError::Fault(
-            "a list of shared drives without end".into(),
+            "the list of shared drives does not end".into(),
         ))
     }
 
@@ -243,7 +243,9 @@ impl DriveConnector {
 
         let has_more = log_page.next_page_token.is_some();
         let Some(cursor) = log_page.next_page_token.or(log_page.new_start_page_token) else {
-            return Err(ConnectorError::Fault("changes that lead nowhere".into()));
+            return Err(ConnectorError::Fault(
+                "a page of changes without a next token".into(),
+            ));
         };
 
         let mut changes = ChangePage {

@@ -129,7 +129,7 @@ impl DriveConnector {
             .await?;
         let (status, headers) = (answer.status(), answer.headers().clone());
         let Some(body) = read_body(answer, MAX_RESPONSE_BYTES).await? else {
-            return Err(unavailable_error("an answer without end").into());
+            return Err(unavailable_error("the answer does not end").into());
         };
         if !status.is_success() {
             return Err(interpret_refusal(status.as_u16(), &headers, &body));
@@ -201,7 +201,7 @@ fn interpret_refusal(status: u16, headers: &HeaderMap, body: &[u8]) -> TokenRefu
         }
         "rate_limit_exceeded" => throttled_error(headers).into(),
         _ => ConnectorError::Fault(format!(
-            "the token endpoint refuses the request: {error_code}"
+            "the token endpoint refused the request: {error_code}"
         ))
         .into(),
     }

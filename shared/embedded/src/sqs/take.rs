@@ -68,7 +68,7 @@ impl StoredMessage {
     }
 }
 
-/// Takes up to `order.count` ready messages of `queue`. Deletes messages that are past their
+/// Takes up to `options.count` ready messages of `queue`. Deletes messages that are past their
 /// retention, and moves messages that were received too often to the dead-letter queue.
 pub(super) fn take_messages(
     tx: &Transaction<'_>,

@@ -99,10 +99,10 @@ pub struct Question<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// A setting that the question needs is missing or unusable.
-    #[error("no model is configured for this; missing or unusable: {}", setting.join(", "))]
+    #[error("no model is configured for this; missing or unusable: {}", settings.join(", "))]
     NotConfigured {
         /// The names of the settings.
-        setting: Vec<&'static str>,
+        settings: Vec<&'static str>,
     },
     /// No attempt was answered in time.
     #[error("the model timed out")]
@@ -128,7 +128,7 @@ impl AnswerError {
 impl From<ModelError> for AnswerError {
     fn from(error: ModelError) -> Self {
         match error {
-            ModelError::NotConfigured { setting } => Self::NotConfigured { setting },
+            ModelError::NotConfigured { settings } => Self::NotConfigured { settings },
             ModelError::Unavailable => Self::Unavailable,
             ModelError::Refused(status) => Self::Refused(status),
             ModelError::Invalid => Self::Unusable,

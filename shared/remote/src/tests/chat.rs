@@ -296,7 +296,7 @@ async fn without_a_model_nothing_is_asked_and_the_setting_is_named() {
     assert_eq!(
         error,
         AnswerError::NotConfigured {
-            setting: vec!["RECOLLECT_MEMORY_MODEL"]
+            settings: vec!["RECOLLECT_MEMORY_MODEL"]
         }
     );
     assert_eq!(server.connections(), 0);

@@ -306,7 +306,7 @@ async fn what_is_not_set_or_unusable_is_named() {
     assert_eq!(
         error,
         ModelError::NotConfigured {
-            setting: vec!["RECOLLECT_MODEL_URL", "RECOLLECT_VISION_MODEL"]
+            settings: vec!["RECOLLECT_MODEL_URL", "RECOLLECT_VISION_MODEL"]
         }
     );
     assert_eq!(
@@ -325,7 +325,7 @@ async fn what_is_not_set_or_unusable_is_named() {
     assert_eq!(
         error,
         ModelError::NotConfigured {
-            setting: vec!["RECOLLECT_TRANSCRIPTION_MODEL"]
+            settings: vec!["RECOLLECT_TRANSCRIPTION_MODEL"]
         }
     );
     for url in [
@@ -341,7 +341,7 @@ async fn what_is_not_set_or_unusable_is_named() {
         assert_eq!(
             error,
             ModelError::NotConfigured {
-                setting: vec!["RECOLLECT_MODEL_URL"]
+                settings: vec!["RECOLLECT_MODEL_URL"]
             },
             "{url}"
         );
@@ -359,7 +359,7 @@ async fn what_is_not_set_or_unusable_is_named() {
     assert_eq!(
         error,
         ModelError::NotConfigured {
-            setting: vec!["RECOLLECT_MODEL_KEY"]
+            settings: vec!["RECOLLECT_MODEL_KEY"]
         }
     );
 }

@@ -25,11 +25,10 @@ pub(crate) async fn fetch_files(step: &mut StepState<'_>) -> Result<(), TickErro
         return Ok(());
     }
 
-    let halt = fetch_chosen(step, &fetching).await?;
-    if let Some(halt) = halt {
+    if let Some(error) = fetch_chosen(step, &fetching).await? {
         // The finished files are committed, and the others are tried again.
         step.commit_tick().await?;
-        return Err(halt);
+        return Err(error);
     }
 
     step.state.fetching = choose_files(step).await?;
@@ -42,8 +41,7 @@ pub(crate) async fn fetch_files(step: &mut StepState<'_>) -> Result<(), TickErro
     Ok(())
 }
 
-/// Fetches these files. The returned halt is the error that prevented some of them, which remain to
-/// be fetched.
+/// Fetches these files. Returns the error that stopped some of them; those are fetched again.
 async fn fetch_chosen(
     step: &mut StepState<'_>,
     intents: &[DocumentIntent],
@@ -69,20 +67,20 @@ async fn fetch_chosen(
         }
     }
 
-    let hands = FileFetcher::of(step);
+    let fetcher = FileFetcher::of(step);
     let outcomes: Vec<(DocumentIntent, ItemRecord, Result<FetchOutcome, TickError>)> =
         stream::iter(todo)
             .map(|(intent, record)| {
-                let hands = &hands;
+                let fetcher = &fetcher;
                 async move {
-                    let outcome = hands.fetch_file(&record).await;
+                    let outcome = fetcher.fetch_file(&record).await;
                     (intent, record, outcome)
                 }
             })
             .buffered(MAX_CONCURRENT_REQUESTS)
             .collect()
             .await;
-    let (requests, judged) = hands.request_counts();
+    let (requests, judged) = fetcher.request_counts();
     step.count_requests(requests);
     step.state.judged += judged;
 
@@ -105,25 +103,25 @@ async fn record_outcomes(
         .iter()
         .filter(|(_, _, outcome)| is_failing(outcome));
     let all_fail = files::blames_provider(failing.count(), outcomes.len(), step.state.attempts);
-    let mut halt = None;
+    let mut stopped_by = None;
     for (intent, record, outcome) in outcomes {
         match outcome {
             Ok(FetchOutcome::Retry(error)) if all_fail => {
                 // The provider is at fault, not these files.
                 step.state.fetching.push(intent);
-                halt = Some(TickError::Provider(
+                stopped_by = Some(TickError::Provider(
                     domain::ports::ConnectorError::Unavailable(error.into()),
                 ));
             }
             Ok(outcome) => apply_outcome(step, &intent, record, outcome).await?,
             Err(error) => {
                 step.state.fetching.push(intent);
-                halt = Some(error);
+                stopped_by = Some(error);
             }
         }
     }
 
-    Ok(halt)
+    Ok(stopped_by)
 }
 
 async fn apply_outcome(

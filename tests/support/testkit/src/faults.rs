@@ -74,7 +74,7 @@ enum CallOutcome {
 
 impl std::fmt::Debug for FaultyTransport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Faults")
+        f.debug_struct("FaultyTransport")
             .field("calls", &self.call_count())
             .finish_non_exhaustive()
     }

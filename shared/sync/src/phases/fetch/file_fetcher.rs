@@ -41,9 +41,21 @@ pub(super) struct FileFetcher<'a> {
     request_deadline: Instant,
 }
 
-/// A value to continue with, or the result that ends the processing of the file: an outcome for
-/// this file, or a halt.
-type FetchResult<T> = Result<T, Result<FetchOutcome, TickError>>;
+/// The reason why the processing of a file ends early.
+enum FetchEnd {
+    /// The outcome for this file.
+    Outcome(FetchOutcome),
+    /// An error that concerns all files.
+    Error(TickError),
+}
+
+impl From<FetchOutcome> for FetchEnd {
+    fn from(outcome: FetchOutcome) -> Self {
+        Self::Outcome(outcome)
+    }
+}
+
+type FetchResult<T> = Result<T, FetchEnd>;
 
 impl<'a> FileFetcher<'a> {
     pub(super) fn of(step: &'a StepState<'_>) -> Self {
@@ -72,15 +84,15 @@ impl<'a> FileFetcher<'a> {
     }
 
     pub(super) async fn fetch_file(&self, record: &ItemRecord) -> Result<FetchOutcome, TickError> {
-        self.fetch_steps(record).await.unwrap_or_else(|end| end)
+        match self.fetch_steps(record).await {
+            Ok(outcome) | Err(FetchEnd::Outcome(outcome)) => Ok(outcome),
+            Err(FetchEnd::Error(error)) => Err(error),
+        }
     }
 
-    async fn fetch_steps(
-        &self,
-        record: &ItemRecord,
-    ) -> FetchResult<Result<FetchOutcome, TickError>> {
+    async fn fetch_steps(&self, record: &ItemRecord) -> FetchResult<FetchOutcome> {
         if Instant::now() >= self.request_deadline {
-            return Err(Ok(FetchOutcome::Wait));
+            return Err(FetchOutcome::Wait.into());
         }
 
         let Some(item) = self
@@ -88,20 +100,21 @@ impl<'a> FileFetcher<'a> {
             .await?
             .filter(|item| !item.is_trashed)
         else {
-            return Err(Ok(match record.target {
+            let outcome = match record.target {
                 Some(_) => skip_file(SkipReason::Shortcut),
                 None => FetchOutcome::Gone,
-            }));
+            };
+            return Err(outcome.into());
         };
 
         let kind = match (&item.kind, &record.target) {
             (ItemKind::File { document }, _) => *document,
-            (ItemKind::Unreadable(reason), _) => return Err(Ok(skip_file(*reason))),
-            _ => return Err(Ok(skip_file(SkipReason::Shortcut))),
+            (ItemKind::Unreadable(reason), _) => return Err(skip_file(*reason).into()),
+            _ => return Err(skip_file(SkipReason::Shortcut).into()),
         };
 
         if item.size.is_some_and(|size| size > MAX_FILE_BYTES as u64) {
-            return Err(Ok(skip_file(SkipReason::TooLarge)));
+            return Err(skip_file(SkipReason::TooLarge).into());
         }
 
         let mut fresh = ItemRecord {
@@ -118,18 +131,18 @@ impl<'a> FileFetcher<'a> {
                     .await,
             )?
         {
-            return Ok(Ok(synced_outcome(document, fresh)));
+            return Ok(synced_outcome(document, fresh));
         }
 
         let (fetched, _room) = self.fetch_content(&item).await?;
         if fetched.bytes.iter().all(u8::is_ascii_whitespace) {
-            return Err(Ok(skip_file(SkipReason::Empty)));
+            return Err(skip_file(SkipReason::Empty).into());
         }
 
         self.ask_model(&mut fresh, &item, &fetched).await?;
         if self.context.service.clock().now() >= self.commit_deadline {
             // Another worker may be processing the file by now. It will be fetched again.
-            return Err(Ok(FetchOutcome::Wait));
+            return Err(FetchOutcome::Wait.into());
         }
 
         let made = self
@@ -137,7 +150,7 @@ impl<'a> FileFetcher<'a> {
             .service
             .make_document(self.tenant, document, fetched.bytes, fetched.form)
             .await;
-        Ok(Ok(synced_outcome(self.convert_service_error(made)?, fresh)))
+        Ok(synced_outcome(self.convert_service_error(made)?, fresh))
     }
 
     async fn look_up_item(&self, id: &str) -> FetchResult<Option<ProviderItem>> {
@@ -148,7 +161,7 @@ impl<'a> FileFetcher<'a> {
         {
             // The item exists, and may be shown on a later attempt.
             Err(error @ ConnectorError::Item(SkipReason::NotDownloadable)) => {
-                Err(Ok(FetchOutcome::Retry(error.to_string())))
+                Err(FetchOutcome::Retry(error.to_string()).into())
             }
             looked => looked.map_err(convert_provider_error),
         }
@@ -166,7 +179,7 @@ impl<'a> FileFetcher<'a> {
             .map_or(UNKNOWN_SIZE_MB as u64, |size| size / MB + 1)
             .min(most);
         match self.fetch_content_within(item, expected).await {
-            Err(Ok(FetchOutcome::Skip {
+            Err(FetchEnd::Outcome(FetchOutcome::Skip {
                 reason: SkipReason::TooLarge,
                 ..
             })) if expected < most => self.fetch_content_within(item, most).await,
@@ -185,7 +198,7 @@ impl<'a> FileFetcher<'a> {
         // No request was sent yet.
         let room = timeout_at(self.request_deadline, room)
             .await
-            .map_err(|_| Ok(FetchOutcome::Wait))?;
+            .map_err(|_| FetchOutcome::Wait)?;
         self.requests.fetch_add(1, Ordering::Relaxed);
         let limit = usize::try_from(megabytes * MB).unwrap_or(MAX_FILE_BYTES);
         let fetched = self
@@ -199,7 +212,7 @@ impl<'a> FileFetcher<'a> {
     /// Waits for an answer. If it does not come within the time of the step, the attempt to fetch
     /// the file fails.
     async fn wait_in_time<T>(&self, answer: impl Future<Output = T>) -> FetchResult<T> {
-        let late = |_| Ok(FetchOutcome::Retry("it took too long".into()));
+        let late = |_| FetchOutcome::Retry("it took too long".into()).into();
         timeout_at(self.request_deadline, answer)
             .await
             .map_err(late)
@@ -260,7 +273,7 @@ impl<'a> FileFetcher<'a> {
     ) -> FetchResult<()> {
         let (Some(prompt), None) = (&self.filter.prompt, self.filter.model_verdict(record)) else {
             return match self.filter.model_verdict(record) {
-                Some(false) => Err(Ok(skip_file(SkipReason::FilteredOut))),
+                Some(false) => Err(skip_file(SkipReason::FilteredOut).into()),
                 _ => Ok(()),
             };
         };
@@ -268,7 +281,7 @@ impl<'a> FileFetcher<'a> {
         if self.judged_before + self.questions.fetch_add(1, Ordering::Relaxed)
             >= MAX_MODEL_QUESTIONS
         {
-            return Err(Ok(FetchOutcome::Wait));
+            return Err(FetchOutcome::Wait.into());
         }
 
         let judged = JudgedItem {
@@ -293,32 +306,31 @@ impl<'a> FileFetcher<'a> {
                     return Ok(());
                 }
                 let verdict = record.verdict.clone();
-                Err(Ok(FetchOutcome::Skip {
-                    reason: SkipReason::FilteredOut,
-                    verdict,
-                }))
+                let reason = SkipReason::FilteredOut;
+                Err(FetchOutcome::Skip { reason, verdict }.into())
             }
-            Err(JudgeError::NotConfigured) => Err(Ok(skip_file(SkipReason::PendingFilter))),
-            Err(error) => Err(Ok(FetchOutcome::Retry(error.to_string()))),
+            Err(JudgeError::NotConfigured) => Err(skip_file(SkipReason::PendingFilter).into()),
+            Err(error) => Err(FetchOutcome::Retry(error.to_string()).into()),
         }
     }
 
     /// Converts an error of the service while it makes a document.
     fn convert_service_error<T>(&self, result: domain::Result<T>) -> FetchResult<T> {
         result.map_err(|error| match error {
-            Error::TooLarge(_) => Ok(skip_file(SkipReason::TooLarge)),
-            Error::UnsupportedMedia(_) => Ok(skip_file(SkipReason::UnsupportedType)),
+            Error::TooLarge(_) => skip_file(SkipReason::TooLarge).into(),
+            Error::UnsupportedMedia(_) => skip_file(SkipReason::UnsupportedType).into(),
             Error::RateLimited { retry_after_seconds, .. } => {
-                Err(TickError::Pause(i64::try_from(retry_after_seconds).unwrap_or(i64::MAX)))
+                let seconds = i64::try_from(retry_after_seconds).unwrap_or(i64::MAX);
+                FetchEnd::Error(TickError::Pause(seconds))
             }
-            Error::Unavailable(_) => Err(TickError::Ours(error)),
+            Error::Unavailable(_) => FetchEnd::Error(TickError::Ours(error)),
             Error::Internal(source) => {
                 let id = &self.connection.id;
                 error!(connection.id = %id, error = source.as_ref() as &dyn std::error::Error, "a file failed");
-                Ok(FetchOutcome::Retry(FAULT_MESSAGE.into()))
+                FetchOutcome::Retry(FAULT_MESSAGE.into()).into()
             }
-            Error::Conflict(why) => Ok(FetchOutcome::Retry(why)),
-            other => Ok(FetchOutcome::Failed(other.to_string())),
+            Error::Conflict(why) => FetchOutcome::Retry(why).into(),
+            other => FetchOutcome::Failed(other.to_string()).into(),
         })
     }
 }
@@ -338,13 +350,13 @@ fn skip_file(reason: SkipReason) -> FetchOutcome {
 }
 
 /// Converts an error of the provider, which concerns one file or all of them.
-fn convert_provider_error(error: ConnectorError) -> Result<FetchOutcome, TickError> {
+fn convert_provider_error(error: ConnectorError) -> FetchEnd {
     use ConnectorError as E;
     match error {
-        E::Item(reason) => Ok(skip_file(reason)),
+        E::Item(reason) => skip_file(reason).into(),
         E::Unavailable(_) | E::Fault(_) | E::CursorLost | E::PageLost => {
-            Ok(FetchOutcome::Retry(error.to_string()))
+            FetchOutcome::Retry(error.to_string()).into()
         }
-        error => Err(TickError::Provider(error)),
+        error => FetchEnd::Error(TickError::Provider(error)),
     }
 }
