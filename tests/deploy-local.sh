@@ -32,7 +32,7 @@ data_key=$("$python" -c 'import boto3
 print(boto3.client("kms").create_key(Description="the data of demo")["KeyMetadata"]["Arn"])')
 deploy deploy --functions "$build" --parameter Monitoring=on --parameter BucketVersionDays=7 \
   --parameter DataKeyArn="$data_key" >"$work/deploy.log" || fail "recollect deploy"
-"$python" tests/clients/stores.py encrypted "$stack" "$data_key"
+"$python" tests/clients/stores.py encrypt "$stack" "$data_key"
 key=$(tail -n 1 "$work/deploy.log")
 [[ $key == rk_* ]] || fail "the first key is not on the last line"
 

