@@ -109,41 +109,15 @@ impl DeployedStack {
             return Ok(None);
         };
         let state = describe_key(account, arn).await?.state;
-        let clients = account.clients();
-        let mut other_stores = Vec::new();
-        let table = self.output("RecordsTable")?;
-        let described = clients
-            .dynamodb
-            .describe_table()
-            .table_name(table)
-            .send()
-            .await;
-        let described = described.with_context(|| format!("cannot describe the table {table}"))?;
-        let encryption = described.table().and_then(|table| table.sse_description());
-        if encryption.and_then(|encryption| encryption.kms_master_key_arn()) != Some(arn) {
-            other_stores.push(table.to_owned());
-        }
-
-        let bucket = self.output("Bucket")?;
-        let described = clients
-            .s3
-            .get_bucket_encryption()
-            .bucket(bucket)
-            .send()
-            .await;
-        let described = described
-            .with_context(|| format!("cannot read the encryption of the bucket {bucket}"))?;
-        let rules = described
-            .server_side_encryption_configuration()
-            .map(|rules| rules.rules());
-        let mut defaults = rules
-            .unwrap_or_default()
-            .iter()
-            .filter_map(|rule| rule.apply_server_side_encryption_by_default());
-        if !defaults.any(|default| default.kms_master_key_id() == Some(arn)) {
-            other_stores.push(bucket.to_owned());
-        }
-
+        let (table, bucket) = (self.output("RecordsTable")?, self.output("Bucket")?);
+        let keys = [
+            (table, key_of_table(account, table).await?),
+            (bucket, key_of_bucket(account, bucket).await?),
+        ];
+        let others = keys
+            .into_iter()
+            .filter(|(_, key)| key.as_deref() != Some(arn));
+        let other_stores = others.map(|(store, _)| store.to_owned()).collect();
         Ok(Some(DataKey {
             state,
             other_stores,
@@ -151,8 +125,30 @@ impl DeployedStack {
     }
 }
 
-/// Checks that a change leaves the key of a stack's data as it is. A stack without a key gets none. The functions may use only the key that the parameter names, but objects stay encrypted with the key with
-/// which they were written.
+/// Returns the ARN of the KMS key that encrypts a table, if one does.
+async fn key_of_table(account: &Account, name: &str) -> Result<Option<String>> {
+    let describe = account.clients().dynamodb.describe_table().table_name(name);
+    let described = describe.send().await;
+    let described = described.with_context(|| format!("cannot describe the table {name}"))?;
+    let encryption = described.table.and_then(|table| table.sse_description);
+    Ok(encryption.and_then(|encryption| encryption.kms_master_key_arn))
+}
+
+/// Returns the ARN of the KMS key that encrypts new objects of a bucket, if one does.
+async fn key_of_bucket(account: &Account, name: &str) -> Result<Option<String>> {
+    let get = account.clients().s3.get_bucket_encryption().bucket(name);
+    let encryption = get.send().await;
+    let encryption =
+        encryption.with_context(|| format!("cannot read the encryption of the bucket {name}"))?;
+    let rules = encryption.server_side_encryption_configuration;
+    let rules = rules.into_iter().flat_map(|rules| rules.rules);
+    let mut defaults = rules.filter_map(|rule| rule.apply_server_side_encryption_by_default);
+    Ok(defaults.find_map(|default| default.kms_master_key_id))
+}
+
+/// Checks that a change leaves the key of a stack's data as it is. A stack without a key gets none. The functions
+/// may use only the key that the parameter names, but objects stay encrypted with the key with which they were
+/// written.
 ///
 /// # Errors
 /// Fails if the key would change. `present` has no parameters if there is no stack yet.

@@ -55,6 +55,7 @@ impl From<FetchOutcome> for FetchEnd {
     }
 }
 
+/// A value to continue with, or the reason why the processing ends.
 type FetchResult<T> = Result<T, FetchEnd>;
 
 impl<'a> FileFetcher<'a> {
