@@ -1,5 +1,7 @@
 //! The Model Context Protocol: each tool, prompts and resources, and what a key may do with them.
 
+use std::collections::HashSet;
+
 use axum::Router;
 use axum::body::Body;
 use domain::key::{KeyKind, KeySpec, Permission};
@@ -578,6 +580,52 @@ async fn lists_and_results_come_in_pages_without_gaps() {
         seen.dedup();
         assert_eq!((count, seen.len()), (5, 5), "{tool}");
     }
+}
+
+#[tokio::test]
+async fn pages_of_both_kinds_show_each_result_once() {
+    let client = OrgClient::new().await;
+    for pier in ["first", "second", "third", "fourth", "fifth", "sixth"] {
+        let text = format!("I like the {pier} pier. The ferry leaves the {pier} pier at dawn.");
+        add(&client, "nora", &text).await;
+    }
+    let search = async |limit: u32, cursor: Option<&str>| {
+        let mut arguments =
+            json!({"query": "Which pier do I like?", "threshold": 0, "limit": limit});
+        if let Some(cursor) = cursor {
+            arguments["cursor"] = cursor.into();
+        }
+        call(&client.app, &client.key, "search", arguments).await
+    };
+
+    let mut pages = Vec::new();
+    let mut page = search(3, None).await;
+    loop {
+        pages.extend(page["results"].as_array().expect("results").clone());
+        let Some(cursor) = page["nextCursor"].as_str().map(str::to_owned) else {
+            break;
+        };
+        page = search(3, Some(&cursor)).await;
+    }
+    let kinds: HashSet<String> = pages.iter().map(|page| page["kind"].to_string()).collect();
+    assert_eq!(kinds.len(), 2, "{pages:?}");
+
+    let ids = |results: &[Value]| {
+        let mut ids: Vec<String> = results
+            .iter()
+            .map(|result| result["id"].to_string())
+            .collect();
+        ids.sort();
+        ids
+    };
+    let whole = search(20, None).await;
+    let whole = whole["results"].as_array().expect("results");
+    assert!(whole.len() > 6, "{whole:?}");
+    assert_eq!(ids(&pages), ids(whole));
+
+    let after = search(3, Some("from-100")).await;
+    assert_eq!(after["results"], json!([]));
+    assert_eq!(after["hint"], "There are no more results.");
 }
 
 #[tokio::test]

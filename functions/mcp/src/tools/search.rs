@@ -115,15 +115,39 @@ impl RecollectTool for Search {
     async fn run(self, api: &ApiClient) -> Result<SearchAnswer, ToolFailure> {
         check_text("query", &self.query)?;
         check_range("limit", self.limit, 1, MAX_LIMIT)?;
-        let offset = parse_offset(self.cursor.as_deref())?;
-        let end = offset.saturating_add(self.limit as usize);
-        // One more than is shown tells whether there are more.
-        let wanted = end.saturating_add(1).min(MAX_DEPTH);
+        let offset = parse_offset(self.cursor.as_deref())?.min(MAX_DEPTH);
+        let end = (offset + self.limit as usize).min(MAX_DEPTH);
 
+        let answer = self.search(api, end).await?;
+        let mut results = FoundText::list(&answer);
+        let has_more = results.len() >= end && end < MAX_DEPTH;
+        let mut hint = answer["hint"].as_str().map(hint_for_model);
+
+        if offset > 0 {
+            // Both kinds share a limit, so a larger limit also adds results before the last ones.
+            // Those of the earlier pages are left out by their ids.
+            let earlier = FoundText::list(&self.search(api, offset).await?);
+            results.retain(|result| earlier.iter().all(|shown| shown.id != result.id));
+            if results.is_empty() {
+                hint = Some("There are no more results.".to_owned());
+            }
+        }
+
+        Ok(SearchAnswer {
+            results,
+            next_cursor: has_more.then(|| offset_cursor(end)),
+            hint,
+        })
+    }
+}
+
+impl Search {
+    /// Returns the answer of the API with at most `limit` results.
+    async fn search(&self, api: &ApiClient, limit: usize) -> Result<Value, ToolFailure> {
         let mut body = json!({
             "q": self.query,
             "searchMode": self.mode,
-            "limit": wanted,
+            "limit": limit,
             "include": {"documents": true},
         });
         if let Some(container) = &self.container {
@@ -132,19 +156,18 @@ impl RecollectTool for Search {
         if let Some(threshold) = self.threshold {
             body["threshold"] = threshold.into();
         }
-        let answer = api.send(Method::POST, "/v4/search", Some(&body)).await?;
 
-        let found = answer["results"].as_array().map_or(&[][..], Vec::as_slice);
-        let shown = found.iter().skip(offset).take(self.limit as usize);
-        Ok(SearchAnswer {
-            results: shown.map(FoundText::from_api).collect(),
-            next_cursor: (found.len() > end).then(|| offset_cursor(end)),
-            hint: answer["hint"].as_str().map(hint_for_model),
-        })
+        Ok(api.send(Method::POST, "/v4/search", Some(&body)).await?)
     }
 }
 
 impl FoundText {
+    /// Reads the results of an answer of the API.
+    fn list(answer: &Value) -> Vec<Self> {
+        let results = answer["results"].as_array().map_or(&[][..], Vec::as_slice);
+        results.iter().map(Self::from_api).collect()
+    }
+
     fn from_api(result: &Value) -> Self {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let (kind, found_text) = match result["memory"].as_str() {
