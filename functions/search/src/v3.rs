@@ -1,6 +1,5 @@
 //! `POST /v3/search`: chunks, grouped by document.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -170,7 +169,8 @@ struct ChunkResult {
 struct DocumentGroup {
     document: IndexedDocument,
     container: usize,
-    chunks: BTreeMap<u32, ChunkResult>,
+    /// The hits, the best first, then their neighbours.
+    chunks: Vec<ChunkResult>,
 }
 
 pub(crate) async fn search_documents(
@@ -345,21 +345,19 @@ fn group_by_document(found: &[FoundChunk], threshold: f32, limit: usize) -> Vec<
                 groups.push(DocumentGroup {
                     document: found.document.clone(),
                     container: found.hit.container,
-                    chunks: BTreeMap::new(),
+                    chunks: Vec::new(),
                 });
                 groups.len() - 1
             }
             None => continue,
         };
 
-        let (position, score) = (found.hit.position, found.hit.similarity);
-        let chunk = ChunkResult {
+        groups[group_index].chunks.push(ChunkResult {
             content: found.hit.text.clone(),
             is_relevant: true,
-            position,
-            score,
-        };
-        groups[group_index].chunks.insert(position, chunk);
+            position: found.hit.position,
+            score: found.hit.similarity,
+        });
     }
 
     groups
@@ -384,30 +382,32 @@ fn add_all_neighbours(
 
 /// Adds those of the chunks of its document to a group that are before or after a hit.
 fn add_neighbours(chunks: Vec<ChunkInput>, group: &mut DocumentGroup) {
-    let hit_positions: Vec<u32> = group.chunks.keys().copied().collect();
+    let hit_positions: Vec<u32> = group.chunks.iter().map(|hit| hit.position).collect();
     for chunk in chunks {
         let is_adjacent = hit_positions
             .iter()
             .any(|hit| hit.abs_diff(chunk.position) == 1);
-        if is_adjacent {
-            let neighbour = ChunkResult {
+        if is_adjacent && !hit_positions.contains(&chunk.position) {
+            group.chunks.push(ChunkResult {
                 content: chunk.text,
                 is_relevant: false,
                 position: chunk.position,
                 score: 0.0,
-            };
-            group.chunks.entry(chunk.position).or_insert(neighbour);
+            });
         }
     }
 }
 
 fn document_result(group: DocumentGroup, names: ProviderNames) -> DocumentResult {
-    let document = group.document;
-    let mut chunks: Vec<ChunkResult> = group.chunks.into_values().collect();
+    let DocumentGroup {
+        document,
+        mut chunks,
+        ..
+    } = group;
     let score = chunks.iter().map(|chunk| chunk.score).fold(0.0, f32::max);
     let has_neighbours = chunks.iter().any(|chunk| !chunk.is_relevant);
-    if !has_neighbours {
-        chunks.sort_by(|a, b| b.score.total_cmp(&a.score));
+    if has_neighbours {
+        chunks.sort_by_key(|chunk| chunk.position);
     }
 
     let (trust, origin) = match document.authorship {
@@ -514,4 +514,31 @@ pub(crate) fn operations() -> Vec<Operation> {
                 "Several containers have a document with this customId. Name the container tag.",
             ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rank::test_rows::chunk_row;
+
+    /// Returns the chunk at a position of the document of all rows, with the similarity 0.5.
+    fn found_chunk(position: u32) -> FoundChunk {
+        let ResultRow::Chunk(mut found) = chunk_row("", "text", 0.5) else {
+            unreachable!("a row of a chunk");
+        };
+        found.hit.position = position;
+        *found
+    }
+
+    fn positions(group: DocumentGroup) -> Vec<u32> {
+        let result = document_result(group, ProviderNames::default());
+        result.chunks.iter().map(|chunk| chunk.position).collect()
+    }
+
+    #[test]
+    fn chunks_keep_the_order_of_the_reranker() {
+        let found = [4, 0, 2].map(found_chunk);
+        let group = group_by_document(&found, 0.0, 1).remove(0);
+        assert_eq!(positions(group), [4, 0, 2]);
+    }
 }
