@@ -28,10 +28,12 @@ use container_index::{
     CacheSettings, ContainerView, IndexedMemories, SegmentReading, ViewCache, read_until_fetched,
 };
 use domain::ports::PortResult;
-use domain::{ContainerId, PortError, Tenant};
-use memory_model::Ledger;
+use domain::{ContainerId, MemoryEdit, PortError, Tenant, TopicId};
+use memory_model::{Ledger, sort_edits};
 use service::Ctx;
 
+/// The number of topics that are in memory at the same time.
+const TOPICS_TOGETHER: usize = 32_768;
 /// The number of attempts to read memories while pages cannot be read.
 const ATTEMPTS: usize = 3;
 /// Reads only the pages that are needed, whatever the size of the container. A view with more than 256 MB of pages
@@ -62,6 +64,23 @@ impl<'a> ContainerReader<'a> {
             id,
             cache,
         }
+    }
+
+    /// Returns all edits of callers by time.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    async fn list_edits(&self) -> PortResult<Vec<MemoryEdit>> {
+        let topics = self.read_memories(Ledger::topic_ids).await?;
+        let topics: Vec<TopicId> = topics.into_iter().collect();
+        let mut edits = Vec::new();
+        for together in topics.chunks(TOPICS_TOGETHER) {
+            let read = |ledger: &Ledger| ledger.corrections(together);
+            edits.extend(self.read_memories(read).await?);
+        }
+        edits.extend(self.read_memories(Ledger::forgets_and_reviews).await?);
+        sort_edits(&mut edits);
+        Ok(edits)
     }
 
     /// Calls `read` with the memories as they are now. It may be called again if a part has to be fetched first.

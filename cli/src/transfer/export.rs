@@ -221,7 +221,7 @@ async fn write_edits(
     container: &ContainerReader<'_>,
     out: &mut (dyn Write + Send),
 ) -> Result<usize> {
-    let edits = container.read_memories(Ledger::list_edits).await?;
+    let edits = container.list_edits().await?;
     let written = edits.len();
     for action in edits {
         let container_id = container.id.clone();

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 
 use anyhow::{Context, Result, anyhow, bail};
 use domain::{Container, ContainerId, ContainerTag, MemoryEdit, ProfileBucket, Settings, Tenant};
-use memory_model::Ledger;
 use serde::de::DeserializeOwned;
 use service::Ctx;
 use service::{
@@ -222,7 +221,7 @@ async fn apply_new_edits(
     edits: Vec<MemoryEdit>,
 ) -> Result<usize> {
     let container_reader = ContainerReader::new(ctx, tenant, container);
-    let applied = container_reader.read_memories(Ledger::list_edits).await?;
+    let applied = container_reader.list_edits().await?;
     let applied = applied
         .iter()
         .map(serde_json::to_string)

@@ -285,41 +285,50 @@ impl Ledger {
     /// Returns all edits of callers by time: everything that [`Ledger::apply_edit`] needs to arrive
     /// at the same memories.
     pub fn list_edits(&self) -> Vec<MemoryEdit> {
-        let mut edits: Vec<(Timestamp, String, MemoryEdit)> = Vec::new();
-        for (topic, topic_entry) in self.topics.read_all() {
-            for (memory, version) in &topic_entry.corrections {
-                let update = MemoryEdit::Update {
-                    memory: memory.clone(),
-                    topic: topic.clone(),
-                    version: Box::new(version.clone()),
-                };
-                edits.push((edit_time(&update), topic.to_string(), update));
-            }
-        }
+        let topics = self.topics.read_all();
+        let mut edits: Vec<MemoryEdit> = topics
+            .flat_map(|(topic, entry)| entry.edits(&topic))
+            .collect();
+        edits.extend(self.forgets_and_reviews());
+        sort_edits(&mut edits);
+        edits
+    }
 
+    /// Returns the ids of all topics, without reading the topics.
+    pub fn topic_ids(&self) -> BTreeSet<TopicId> {
+        self.topics.keys().collect()
+    }
+
+    /// Returns those of the edits of callers that correct memories of these topics.
+    pub fn corrections(&self, topics: &[TopicId]) -> Vec<MemoryEdit> {
+        let entries = topics
+            .iter()
+            .filter_map(|topic| Some((topic, self.topics.get(topic)?)));
+        entries
+            .flat_map(|(topic, entry)| entry.edits(topic))
+            .collect()
+    }
+
+    /// Returns those of the edits of callers that correct nothing.
+    pub fn forgets_and_reviews(&self) -> Vec<MemoryEdit> {
+        let mut edits = Vec::new();
         for (memory, memory_edits) in self.edits.read_all() {
             if let Some(forgotten) = &memory_edits.forgotten {
-                let forget = MemoryEdit::Forget {
+                edits.push(MemoryEdit::Forget {
                     memory: memory.clone(),
                     reason: forgotten.reason.clone(),
                     at: forgotten.at,
-                };
-                edits.push((edit_time(&forget), memory.to_string(), forget));
+                });
             }
-
             for (at, review) in &memory_edits.reviews {
-                let review = MemoryEdit::Review {
+                edits.push(MemoryEdit::Review {
                     memory: memory.clone(),
                     review: *review,
                     at: *at,
-                };
-                edits.push((edit_time(&review), memory.to_string(), review));
+                });
             }
         }
-
-        // The sort is stable: edits of one memory at the same time keep their order.
-        edits.sort_by(|(at, name, _), (other_at, other, _)| (at, name).cmp(&(other_at, other)));
-        edits.into_iter().map(|(_, _, edit)| edit).collect()
+        edits
     }
 
     /// Returns the memory with this id.
@@ -532,6 +541,19 @@ pub fn topic_id_of(container: &ContainerId, statement: &Statement) -> TopicId {
             container,
             &["statement", &content_words(&statement.text).join(" ")],
         ),
+    }
+}
+
+/// Sorts edits of callers by time. Those of one memory at the same time keep their order.
+pub fn sort_edits(edits: &mut [MemoryEdit]) {
+    edits.sort_by_cached_key(|edit| (edit_time(edit), edited_name(edit)));
+}
+
+/// Returns the id of what an edit changes, a topic or a memory.
+fn edited_name(edit: &MemoryEdit) -> String {
+    match edit {
+        MemoryEdit::Update { topic, .. } => topic.to_string(),
+        MemoryEdit::Forget { memory, .. } | MemoryEdit::Review { memory, .. } => memory.to_string(),
     }
 }
 

@@ -16,7 +16,7 @@ mod written;
 
 pub use ledger::{
     DocumentStatements, ForgetRecord, Ledger, LedgerChanges, LedgerStore, Memory, MemoryFilter,
-    MemoryRelation, SupportingSpan, topic_id_of,
+    MemoryRelation, SupportingSpan, sort_edits, topic_id_of,
 };
 pub use profile::{
     BucketSorter, Profile, ProfileLine, ProfileOptions, build_complete_profile, build_profile,

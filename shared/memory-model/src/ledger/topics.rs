@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter::zip;
 use std::sync::Arc;
 
-use domain::{DocumentId, IndexedDocument, MemoryId, Statement, Timestamp, TopicId};
+use domain::{DocumentId, IndexedDocument, MemoryEdit, MemoryId, Statement, Timestamp, TopicId};
 use serde::{Deserialize, Serialize};
 
 use super::memory::is_zero;
@@ -103,6 +103,17 @@ impl TopicEntry {
     fn has_settled(&self, from: Option<&StatementKey>) -> bool {
         let settled = self.settled.as_ref();
         settled.is_some_and(|settled| from.is_none_or(|from| *from <= settled.through))
+    }
+
+    /// Returns the corrections as edits of callers. `topic` is the id of this topic.
+    pub(super) fn edits(&self, topic: &TopicId) -> Vec<MemoryEdit> {
+        let corrections = self.corrections.iter();
+        let edits = corrections.map(|(memory, version)| MemoryEdit::Update {
+            memory: memory.clone(),
+            topic: topic.clone(),
+            version: Box::new(version.clone()),
+        });
+        edits.collect()
     }
 
     /// Returns the chains of the settled statements.
