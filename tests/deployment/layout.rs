@@ -11,11 +11,11 @@ use aws::layout::{
 };
 use serde_json::{Value, json};
 
-use crate::template::{
+use crate::tree::{list_folders, read_file};
+use testkit::template::{
     STORES_IN_USE, crate_of_function, function_events, load_template, referenced_id,
     resource_properties, resources,
 };
-use crate::tree::{list_folders, read_file};
 
 /// Returns each environment variable with the part of the layout that it names.
 fn layout_variables() -> Vec<(&'static str, String)> {
@@ -478,6 +478,16 @@ fn the_schedule_sweeps_as_often_as_one_machine_does() {
     assert_eq!(pace % 60, 0);
 
     let unit = if pace == 60 { "minute" } else { "minutes" };
+    // Its name is unique in an account and region, and SAM makes a role for it.
+    let stack_name = &schedule["Name"]["Fn::Sub"];
+    assert!(
+        stack_name
+            .as_str()
+            .unwrap()
+            .starts_with("${AWS::StackName}")
+    );
+    let boundary = &schedule["PermissionsBoundary"]["Fn::If"];
+    assert_eq!(boundary[0], "HasBoundary");
     assert_eq!(
         schedule["ScheduleExpression"],
         format!("rate({} {unit})", pace / 60)
