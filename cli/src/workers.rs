@@ -342,6 +342,20 @@ impl QueueSet {
         self
     }
 
+    /// Replaces each worker. `map` is called with the queue, whether the worker handles its dead letters, and
+    /// the worker.
+    #[must_use]
+    pub fn map_workers(
+        mut self,
+        map: impl Fn(&QueueLayout, bool, Arc<dyn QueueWorker>) -> Arc<dyn QueueWorker>,
+    ) -> Self {
+        for source in &mut self.sources {
+            let worker = source.worker.clone();
+            source.worker = map(&source.layout, source.is_dead_letter_queue, worker);
+        }
+        self
+    }
+
     /// Handles one batch of each queue. Returns the number of messages.
     ///
     /// # Errors

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::template::load_template;
 use crate::tree::{list_files, read_file};
+use testkit::template::load_template;
 
 #[test]
 fn every_parameter_of_the_template_is_in_the_table_of_the_documents() {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::template::{parse, resources};
 use crate::tree::{list_files, read_file};
+use testkit::template::{load_template, parse, resources};
 
 /// Returns the paths of all templates.
 fn template_paths() -> Vec<String> {
@@ -24,7 +24,7 @@ fn template_paths() -> Vec<String> {
 fn for_each_resource(kind: &str, mut check: impl FnMut(&str, &Value)) {
     let mut seen = 0;
     for path in template_paths() {
-        let template = parse(&path);
+        let template = parse(&read_file(&path));
         for (id, properties) in resources(&template, kind) {
             check(&format!("{path}: {id}"), properties);
             seen += 1;
@@ -67,7 +67,7 @@ fn templates_stay_within_the_limits_of_cloudformation() {
             "{path} is larger than CloudFormation reads from a bucket"
         );
 
-        let template = parse(&path);
+        let template = parse(&read_file(&path));
         check_length(
             &format!("{path}: Description"),
             &template["Description"],
@@ -105,7 +105,7 @@ fn templates_stay_within_the_limits_of_cloudformation() {
 /// SAM creates several resources from one: a role, a permission for each event, a stage.
 #[test]
 fn the_expanded_template_stays_within_the_resources_of_one_stack() {
-    let template = parse("template.yaml");
+    let template = load_template();
     let functions = resources(&template, "AWS::Serverless::Function");
     let events = functions
         .iter()
@@ -215,7 +215,7 @@ fn alarms_stay_within_the_limits_of_cloudwatch() {
 #[test]
 fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
     let (mut basic, mut all) = (0, 0);
-    let template = parse("infra/monitoring.yaml");
+    let template = parse(&read_file("infra/monitoring.yaml"));
     let resources = template["Resources"].as_object().expect("resources");
     for resource in resources.values() {
         // The alarm of the recall service is told with the price of the service.
@@ -286,7 +286,7 @@ fn the_dashboard_stays_within_the_limits_of_cloudwatch() {
 /// See <https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html>.
 #[test]
 fn functions_stay_within_the_limits_of_lambda() {
-    let globals = parse("template.yaml")["Globals"]["Function"].clone();
+    let globals = load_template()["Globals"]["Function"].clone();
     let of = |function: &Value, name: &str| match &function[name] {
         Value::Null => globals[name].clone(),
         own => own.clone(),
@@ -351,8 +351,8 @@ fn functions_stay_within_the_limits_of_lambda() {
 
 /// See <https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-parameters.html>.
 fn check_mapping(id: &str, event: &Value, timeout: &Value) {
-    let template = parse("template.yaml");
-    let queue = crate::template::referenced_id(&event["Queue"]);
+    let template = load_template();
+    let queue = testkit::template::referenced_id(&event["Queue"]);
     let queue = &template["Resources"][queue]["Properties"];
     let windowed = event["MaximumBatchingWindowInSeconds"]
         .as_u64()

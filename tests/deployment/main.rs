@@ -18,5 +18,4 @@ mod queue_events;
 mod recall;
 mod rights;
 mod routes;
-mod template;
 mod tree;

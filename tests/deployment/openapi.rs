@@ -16,8 +16,8 @@ use testkit::{
 };
 
 use crate::routes::{OPEN_PATHS, fill_path};
-use crate::template::{function_events, load_template, resources};
 use crate::tree::{list_folders, read_file};
+use testkit::template::{function_events, load_template, resources};
 
 const JSON: &str = "application/json";
 /// The id of a drive's folder in the examples.

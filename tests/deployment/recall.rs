@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::template::{as_list, load_template, resource_properties};
+use testkit::template::{as_list, load_template, resource_properties};
 
 /// The parts of the function's rights that the tasks do not have: they write no log of their own, and
 /// the function stores answers that are too large for it.

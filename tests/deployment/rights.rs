@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::template::{
+use testkit::template::{
     as_list, function_events, load_template, referenced_id, resource_properties, resources,
 };
 

@@ -12,10 +12,10 @@ use serde_json::Value;
 use service::Authenticator;
 use testkit::{TestApp, is_undescribed};
 
-use crate::template::{
+use crate::tree::read_file;
+use testkit::template::{
     crate_of_function, function_events, load_template, referenced_id, resources,
 };
-use crate::tree::read_file;
 
 /// All routes: function, method, path.
 const ROUTES: [(&str, &str, &str); 136] = [

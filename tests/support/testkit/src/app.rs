@@ -32,6 +32,7 @@ use crate::clock::TestClock;
 use crate::faults::FaultyTransport;
 use crate::internet::TestInternet;
 use crate::openapi;
+use crate::rights::{CheckedWorker, run_as, with_rights_of_functions};
 use crate::sleep::NoSleep;
 
 /// Services in a temporary folder, and their clock. Several apps may share one world, as processes
@@ -226,6 +227,7 @@ impl TestApp {
     ) -> Result<Self> {
         let external_services = environment.external_systems()?;
         let queues = QueueSet::open(&system, &external_services).await?;
+        let queues = queues.map_workers(CheckedWorker::wrap);
         let authenticator = Authenticator::new(system.ctx.keys.clone(), system.ctx.clock.clone());
         let app = App::new(system.ctx.clone(), authenticator)
             .with_embedder(external_services.readers.embedder.clone())
@@ -241,7 +243,7 @@ impl TestApp {
             external_services.public_url,
             external_services.readers.models.reads_memories(),
         );
-        let router = openapi::with_contract_checks(routes);
+        let router = openapi::with_contract_checks(with_rights_of_functions(routes));
         let router = router.merge(cli::bucket_routes(environment.services.clone()));
 
         Ok(Self {
@@ -407,9 +409,9 @@ impl TestApp {
                 return Ok(());
             }
             self.environment.clock.advance_seconds(30);
-            maintenance::sweep_overdue_work(&self.system.ctx, self.environment.clock_now())
-                .await
-                .ok();
+            let now = self.environment.clock_now();
+            let sweep = maintenance::sweep_overdue_work(&self.system.ctx, now);
+            run_as("maintenance", sweep).await.ok();
         }
 
         let overdue = self
@@ -433,6 +435,16 @@ impl TestApp {
         let document = self.get(&format!("/v3/documents/{id}"), key).await.body;
         assert_eq!(document["status"], "done", "{document}");
         id
+    }
+}
+
+impl Drop for TestApp {
+    /// Fails the test if a function has done what `template.yaml` does not let it do.
+    fn drop(&mut self) {
+        let missing = self.faults.missing_rights();
+        if !std::thread::panicking() {
+            assert!(missing.is_empty(), "{}", missing.join("\n"));
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A transport that fails as real services do. A seed determines the failures, so that each of them
 //! can be reproduced.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aws_smithy_runtime_api::client::http::{
@@ -18,6 +19,8 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use tokio::sync::Notify;
+
+use crate::rights::find_missing_rights;
 
 /// The probability of each kind of fault, from 0 to 1 per call.
 #[derive(Debug, Clone, Copy, Default)]
@@ -63,6 +66,8 @@ struct State {
     crash_at: Option<u64>,
     pause_at: Option<u64>,
     refused_operation: Option<&'static str>,
+    /// What functions have done without a right in the template.
+    missing_rights: BTreeSet<String>,
 }
 
 enum CallOutcome {
@@ -91,6 +96,7 @@ impl FaultyTransport {
             crash_at: None,
             pause_at: None,
             refused_operation: None,
+            missing_rights: BTreeSet::new(),
         };
 
         Self {
@@ -131,6 +137,11 @@ impl FaultyTransport {
     /// Returns the number of calls so far.
     pub fn call_count(&self) -> u64 {
         self.lock().calls
+    }
+
+    /// Returns what functions have done so far that `template.yaml` does not let them do.
+    pub(crate) fn missing_rights(&self) -> Vec<String> {
+        self.lock().missing_rights.iter().cloned().collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -249,6 +260,9 @@ impl HttpConnector for FaultyTransport {
                 .await
                 .map_err(ConnectorError::user)?
                 .to_bytes();
+
+            let missing_rights = find_missing_rights(&parts, &body);
+            this.lock().missing_rights.extend(missing_rights);
 
             let target = parts
                 .headers

@@ -11,7 +11,9 @@ mod internet;
 mod lambda;
 mod log;
 mod openapi;
+mod rights;
 mod sleep;
+pub mod template;
 
 pub use app::{
     AS_LARGE_CONTAINERS, BY_PAGES, PUBLIC_URL, TestAnswer, TestApp, TestEnvironment, multipart_form,

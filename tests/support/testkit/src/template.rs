@@ -4,17 +4,19 @@
 use serde_json::{Value, json};
 use serde_norway::Value as Yaml;
 
-use crate::tree::read_file;
+const TEMPLATE_YAML: &str = include_str!("../../../../template.yaml");
 
 /// Returns the main template.
-pub(crate) fn load_template() -> Value {
-    parse("template.yaml")
+pub fn load_template() -> Value {
+    parse(TEMPLATE_YAML)
 }
 
-/// Parses a template by its path.
-pub(crate) fn parse(path: &str) -> Value {
-    let yaml =
-        serde_norway::from_str(&read_file(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+/// Parses the text of a template.
+///
+/// # Panics
+/// Panics if it is not a template.
+pub fn parse(text: &str) -> Value {
+    let yaml = serde_norway::from_str(text).expect("a template");
     expand_tags(yaml)
 }
 
@@ -50,7 +52,7 @@ fn expand_tags(yaml: Yaml) -> Value {
 }
 
 /// Returns the resources of a type with their logical ids.
-pub(crate) fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'a Value)> {
+pub fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'a Value)> {
     let all = template["Resources"].as_object().expect("resources");
     all.iter()
         .filter(|(_, resource)| resource["Type"] == kind)
@@ -59,19 +61,19 @@ pub(crate) fn resources<'a>(template: &'a Value, kind: &str) -> Vec<(&'a str, &'
 }
 
 /// Returns the crate from which a function is built, by the function's logical id.
-pub(crate) fn crate_of_function<'a>(template: &'a Value, id: &str) -> &'a str {
+pub fn crate_of_function<'a>(template: &'a Value, id: &str) -> &'a str {
     let binary = template["Resources"][id]["Metadata"]["BuildProperties"]["Binary"].as_str();
     binary.unwrap_or_else(|| panic!("{id} names no binary"))
 }
 
 /// Returns the properties of a resource, by its logical id.
-pub(crate) fn resource_properties<'a>(template: &'a Value, id: &str) -> &'a Value {
+pub fn resource_properties<'a>(template: &'a Value, id: &str) -> &'a Value {
     &template["Resources"][id]["Properties"]
 }
 
 /// The parameters of Systems Manager with the ARN of a store, each with the store that the stack makes
 /// if no other is named.
-pub(crate) const STORES_IN_USE: [(&str, &str); 4] = [
+pub const STORES_IN_USE: [(&str, &str); 4] = [
     ("RecordsInUse", "RecordsTable"),
     ("SecretsInUse", "SecretsTable"),
     ("SecretsKeyInUse", "SecretsKey"),
@@ -80,7 +82,7 @@ pub(crate) const STORES_IN_USE: [(&str, &str); 4] = [
 
 /// Returns the logical id in `!Ref X`, `!GetAtt X.Arn` or `!Sub "${X.Arn}/…"`. A store that another
 /// one may replace is named as the stack's own.
-pub(crate) fn referenced_id(value: &Value) -> &str {
+pub fn referenced_id(value: &Value) -> &str {
     if let Some(choice) = value["Fn::If"].as_array() {
         return referenced_id(&choice[1]);
     }
@@ -96,7 +98,7 @@ pub(crate) fn referenced_id(value: &Value) -> &str {
 }
 
 /// Returns a function's events of a type. A function that others call has none.
-pub(crate) fn function_events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
+pub fn function_events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Value> {
     let all = function["Events"].as_object().into_iter().flatten();
     all.map(|(_, event)| event)
         .filter(|event| event["Type"] == kind)
@@ -105,7 +107,7 @@ pub(crate) fn function_events<'a>(function: &'a Value, kind: &str) -> Vec<&'a Va
 }
 
 /// Returns the elements of a list. A single value counts as a list of one.
-pub(crate) fn as_list(value: &Value) -> Vec<&Value> {
+pub fn as_list(value: &Value) -> Vec<&Value> {
     match value {
         Value::Array(list) => list.iter().collect(),
         one => vec![one],
