@@ -177,6 +177,9 @@ enum What {
         /// Requests of the log
         #[arg(long, default_value_t = 100_000)]
         requests: usize,
+        /// The hours over which the requests are spread
+        #[arg(long, default_value_t = organization::HOURS, value_parser = clap::value_parser!(i64).range(1..=organization::HOURS))]
+        hours: i64,
     },
     /// Synchronization of a large cloud drive
     Drive {
@@ -284,7 +287,8 @@ async fn run(what: What) -> Result<()> {
         What::Organization {
             documents,
             requests,
-        } => organization::run(documents, requests).await,
+            hours,
+        } => organization::run(documents, requests, hours).await,
         What::Drive { files } => drive::run(files).await,
         What::DriveServer { files } => drive::serve_drive(files).await,
         What::Batch => batch::run().await,

@@ -19,13 +19,13 @@ use crate::rig::{BenchSystem, percentiles};
 
 /// The number of concurrent writes.
 const PARALLEL: usize = 16;
-const DAY_MS: i64 = 24 * 3_600_000;
-const DAYS: i64 = 90;
+/// The hours of requests that analytics covers, without those that are about to leave it.
+pub(crate) const HOURS: i64 = 90 * 24 - 2;
 /// The number of documents on a measured page.
 const PAGE_SIZE: usize = 10;
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
+pub(crate) async fn run(documents: usize, requests: usize, hours: i64) -> Result<()> {
     let mut rig = BenchSystem::new().await?;
     let tenant = Tenant::for_operator(OrgId::parse("local")?);
     log_overhead(&rig).await?;
@@ -83,7 +83,15 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
     println!("{}", rig.call("GET", &path, &Value::Null).await?["report"]);
     rig.stop_workers().await;
 
-    write_request_log(&rig, &tenant, requests).await?;
+    let first = rig.system.ctx.clock.now().plus_seconds(-hours * 3600);
+    write_request_log(&rig, &tenant, requests, first).await?;
+    measure_analytics(&rig, first, hours).await
+}
+
+/// Prints the time, the read units and the longest chain of calls of figures and pages of the request
+/// log.
+#[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
+async fn measure_analytics(rig: &BenchSystem, first: Timestamp, hours: i64) -> Result<()> {
     for path in [
         "usage",
         "errors",
@@ -91,22 +99,19 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
         "logs?page=40&limit=100",
         "logs?type=search&statusCode=404",
     ] {
+        let join = if path.contains('?') { '&' } else { '?' };
+        let path_and_query = format!("/v3/analytics/{path}{join}from={first}");
+        rig.meter.start_counting();
         let begun = Instant::now();
-        let to = format!("/v3/analytics/{path}");
-        let join = if to.contains('?') { '&' } else { '?' };
-        let answer = rig
-            .call(
-                "GET",
-                &format!("{to}{join}from={}", analytics_start(&rig)),
-                &Value::Null,
-            )
-            .await?;
+        let answer = rig.call("GET", &path_and_query, &Value::Null).await?;
+        let millis = to_millis(begun.elapsed());
+        let counts = rig.meter.take_counts();
         let total = answer["pagination"]["totalItems"]
             .as_u64()
             .or(answer["totalErrors"].as_u64());
         println!(
-            "analytics {path} over 90 days:  {:.1} ms ({total:?})",
-            to_millis(begun.elapsed())
+            "analytics {path} over {hours} hours:  {millis:.1} ms, {:.1} read units, chain {} ({total:?})",
+            counts.read_units, counts.longest_chain
         );
     }
 
@@ -115,15 +120,6 @@ pub(crate) async fn run(documents: usize, requests: usize) -> Result<()> {
 
 fn to_millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
-}
-
-/// Returns the earliest time that analytics covers, an hour later.
-fn analytics_start(rig: &BenchSystem) -> Timestamp {
-    rig.system
-        .ctx
-        .clock
-        .now()
-        .plus_seconds(-DAYS * 24 * 3600 + 3600)
 }
 
 /// Measures the cheapest request that is logged, with and without a log.
@@ -370,16 +366,21 @@ fn random_record(number: usize, at: Timestamp) -> RequestRecord {
     }
 }
 
-/// Writes requests spread over the last 90 days, and rolls up the hours that have ended.
+/// Writes requests spread over the time since `first`, and rolls up the hours that have ended.
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
-async fn write_request_log(rig: &BenchSystem, tenant: &Tenant, requests: usize) -> Result<()> {
+async fn write_request_log(
+    rig: &BenchSystem,
+    tenant: &Tenant,
+    requests: usize,
+    first: Timestamp,
+) -> Result<()> {
     let ctx = &rig.system.ctx;
     let now = ctx.clock.now();
-    let first = analytics_start(rig).as_millis();
-    let step = ((DAYS * DAY_MS - 2 * 3_600_000) / requests.max(1) as i64).max(1);
+    let duration = now.as_millis() - first.as_millis();
     let bar = print_progress("requests", requests);
     let writes = stream::iter(0..requests).map(|number| {
-        let at = Timestamp::from_millis((first + number as i64 * step).min(now.as_millis()));
+        let passed = duration * number as i64 / requests as i64;
+        let at = Timestamp::from_millis(first.as_millis() + passed);
         let bar = bar.clone();
         async move {
             let record = random_record(number, at);
