@@ -70,28 +70,26 @@ pub(crate) async fn complete_run(step: &mut StepState<'_>) -> Result<NextStep, T
     let run = close_run(step, RunState::Completed, None);
     step.release_lease(None).await?;
 
-    let connection = step
-        .update_connection(|connection| {
-            if !is_synchronized(connection) {
-                return false;
-            }
-            connection.status = ConnectionStatus::Active;
-            connection.problem.clone_from(&problem);
-            connection.last_run.clone_from(&run);
-            connection.next_run_at = Some(if connection.requested.is_some() {
-                now
-            } else {
-                now.plus_seconds(pause)
-            });
-            true
-        })
-        .await?;
+    let mut seconds = pause;
+    step.update_connection(|connection| {
+        if !is_synchronized(connection) {
+            return false;
+        }
+        connection.status = ConnectionStatus::Active;
+        connection.problem.clone_from(&problem);
+        connection.last_run.clone_from(&run);
+        let requested =
+            schedule::seconds_until_requested_run(connection.requested, run.as_ref(), now);
+        seconds = requested.map_or(pause, |requested| requested.min(pause));
+        connection.next_run_at = Some(now.plus_seconds(seconds));
+        true
+    })
+    .await?;
 
-    let is_requested = connection.is_some_and(|connection| connection.requested.is_some());
-    Ok(if is_requested {
+    Ok(if seconds == 0 {
         NextStep::Again
-    } else if pause <= i64::from(MAX_DELAY_SECONDS) {
-        NextStep::Later(pause)
+    } else if seconds <= i64::from(MAX_DELAY_SECONDS) {
+        NextStep::Later(seconds)
     } else {
         // A later time is only stored in the record of the connection.
         NextStep::Idle

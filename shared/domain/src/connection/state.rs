@@ -71,7 +71,15 @@ pub struct Run {
     pub error: Option<(ConnectionErrorKind, String)>,
 }
 
+/// The shortest time between the beginnings of two runs that notifications cause, in seconds.
+const SECONDS_BETWEEN_EVENT_RUNS: i64 = 30;
+
 impl Run {
+    /// Returns the earliest time at which a notification may begin the run after this one.
+    pub const fn next_event_run_at(&self) -> Timestamp {
+        self.started_at.plus_seconds(SECONDS_BETWEEN_EVENT_RUNS)
+    }
+
     /// Creates a run that begins now.
     pub const fn start(number: u64, trigger: RunTrigger, now: Timestamp) -> Self {
         Self {

@@ -7,9 +7,6 @@ use domain::connection::{Connection, RunTrigger};
 use domain::error::Result;
 use domain::time::Timestamp;
 
-/// The shortest time between two runs that notifications begin, in seconds.
-const EVENT_SECONDS: i64 = 30;
-
 /// Handles a provider's notification of a change, which carries the token of its channel. Returns
 /// `false` when there is no such channel.
 ///
@@ -64,7 +61,7 @@ fn due_after_event(connection: &Connection, now: Timestamp) -> Option<Timestamp>
     }
 
     let at = match &connection.last_run {
-        Some(run) => run.started_at.plus_seconds(EVENT_SECONDS).max(now),
+        Some(run) => run.next_event_run_at().max(now),
         None => now,
     };
     match connection.next_run_at {

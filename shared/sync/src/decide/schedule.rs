@@ -109,3 +109,17 @@ pub(crate) fn seconds_until_next_run(interval: i64, waiting: WaitingWork) -> i64
 
     seconds
 }
+
+/// Returns the seconds until the run that was requested during `run`, or `None` if none was
+/// requested. A run that a notification requests keeps its distance from `run`. Providers send a
+/// notification for each change, and runs would otherwise follow one another without a pause.
+pub(crate) fn seconds_until_requested_run(
+    requested: Option<RunTrigger>,
+    run: Option<&Run>,
+    now: Timestamp,
+) -> Option<i64> {
+    match (requested?, run) {
+        (RunTrigger::Event, Some(run)) => Some(now.seconds_until(run.next_event_run_at())),
+        _ => Some(0),
+    }
+}

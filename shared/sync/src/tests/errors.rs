@@ -2,7 +2,7 @@
 //! document.
 
 use domain::connection::{
-    ConnectionStatus as Status, ItemState, RunState, SkipReason, SyncQueue, SyncScope,
+    ConnectionStatus as Status, ItemState, RunState, RunTrigger, SkipReason, SyncQueue, SyncScope,
 };
 use domain::ports::ConnectorError;
 
@@ -339,18 +339,36 @@ async fn a_second_worker_finds_the_connection_taken() {
 async fn what_is_asked_for_during_a_run_comes_after_it() {
     let (mut world, id, files) = filled().await;
     world.limits.items = 1;
-    world.drive.lock().edit_content(&files[0]);
-    due(&world, &id);
-    assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
-    let now = *world.service.now.lock().unwrap();
-    world.change(&id, |connection| {
-        connection.request_run(domain::connection::RunTrigger::Event, now)
-    });
-
-    while world.rows(&id).state.runs < 3 {
+    for (trigger, pause, runs) in [
+        (RunTrigger::Manual, None, 3),
+        // Notifications do not cause runs without a pause.
+        (RunTrigger::Event, Some(23), 5),
+    ] {
+        world.drive.lock().edit_content(&files[0]);
+        due(&world, &id);
         assert_eq!(world.step(&id).await.unwrap(), NextStep::Again);
-    }
+        world.advance_time(7);
+        let now = *world.service.now.lock().unwrap();
+        world.change(&id, |connection| connection.request_run(trigger, now));
 
-    let trigger = world.rows(&id).state.run.map(|run| run.trigger);
-    assert_eq!(trigger, Some(domain::connection::RunTrigger::Event));
+        let mut paused = None;
+        while world.rows(&id).state.runs < runs {
+            match world.step(&id).await.unwrap() {
+                NextStep::Again => {}
+                NextStep::Later(seconds) => {
+                    assert_eq!(world.step(&id).await.unwrap(), NextStep::Idle);
+                    assert_eq!(paused.replace(seconds), None);
+                    world.advance_time(seconds);
+                }
+                NextStep::Idle => panic!("no run follows"),
+            }
+        }
+
+        assert_eq!(paused, pause, "{trigger:?}");
+        let run = world.rows(&id).state.run.expect("a run");
+        assert_eq!(run.trigger, trigger);
+        while world.rows(&id).state.run.is_some() {
+            world.step(&id).await.unwrap();
+        }
+    }
 }

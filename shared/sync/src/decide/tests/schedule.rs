@@ -2,8 +2,8 @@
 
 use domain::ContainerTag;
 use domain::connection::{
-    Connection, ConnectionErrorKind, ConnectionStatus, Provider, RunPhase, RunState, RunTrigger,
-    SyncScope, SyncState,
+    Connection, ConnectionErrorKind, ConnectionStatus, Provider, Run, RunPhase, RunState,
+    RunTrigger, SyncScope, SyncState,
 };
 
 use super::after;
@@ -131,4 +131,18 @@ fn the_next_run_comes_as_soon_as_waiting_work_is_due() {
     };
     assert_eq!(next(model), MODEL_RETRY_SECONDS);
     assert_eq!(seconds_until_next_run(60, model), 60);
+}
+
+#[test]
+fn a_requested_run_comes_at_once_unless_a_notification_requests_it() {
+    let run = Run::start(1, RunTrigger::Cron, after(0));
+    let next =
+        |requested, seconds| seconds_until_requested_run(requested, Some(&run), after(seconds));
+    assert_eq!(next(None, 10), None);
+    assert_eq!(next(Some(RunTrigger::Manual), 10), Some(0));
+    assert_eq!(next(Some(RunTrigger::Cron), 10), Some(0));
+    assert_eq!(next(Some(RunTrigger::Event), 10), Some(20));
+    assert_eq!(next(Some(RunTrigger::Event), 40), Some(0));
+    let without_run = seconds_until_requested_run(Some(RunTrigger::Event), None, after(0));
+    assert_eq!(without_run, Some(0));
 }
