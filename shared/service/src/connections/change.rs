@@ -219,15 +219,22 @@ fn sync_message(tenant: &Tenant, id: &ConnectionId) -> JobMessage {
     JobMessage::new(tenant.org(), job)
 }
 
-/// Requests a run, unless a run is requested already that is due by then. Returns whether there is
-/// anything to write.
+/// Requests a run, unless the same run or one for a user is requested already and due by then.
+/// Returns whether there is anything to write. A request by a user keeps its trigger until its run
+/// begins, because that run also retries files that wait after a failure.
 pub(super) fn request_at(connection: &mut Connection, trigger: RunTrigger, at: Timestamp) -> bool {
-    let is_requested =
-        connection.requested.is_some() && connection.next_run_at.is_some_and(|next| next <= at);
-    if !is_requested {
-        connection.request_run(trigger, at);
+    let trigger = match connection.requested {
+        Some(RunTrigger::Manual) => RunTrigger::Manual,
+        _ => trigger,
+    };
+
+    let is_due = connection.next_run_at.is_some_and(|next| next <= at);
+    if is_due && connection.requested == Some(trigger) {
+        return false;
     }
-    !is_requested
+
+    connection.request_run(trigger, at);
+    true
 }
 
 /// Begins the deletion of a connection if it has not begun: from now on the connection is hidden,

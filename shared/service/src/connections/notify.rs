@@ -131,4 +131,22 @@ mod tests {
         connection.next_run_at = Some(NOW.plus_seconds(60));
         assert!(request_at(&mut connection, RunTrigger::Manual, NOW));
     }
+
+    #[test]
+    fn a_request_by_a_user_counts_beside_those_of_a_provider() {
+        let mut connection = active();
+        assert!(request_at(&mut connection, RunTrigger::Event, NOW));
+        assert!(!request_at(&mut connection, RunTrigger::Event, NOW));
+        assert!(request_at(&mut connection, RunTrigger::Manual, NOW));
+        assert_eq!(connection.requested, Some(RunTrigger::Manual));
+
+        for trigger in [RunTrigger::Event, RunTrigger::Cron] {
+            assert!(!request_at(&mut connection, trigger, NOW));
+        }
+        // During a run, the next run is due later.
+        connection.next_run_at = Some(NOW.plus_seconds(180));
+        assert!(request_at(&mut connection, RunTrigger::Event, NOW));
+        assert_eq!(connection.requested, Some(RunTrigger::Manual));
+        assert_eq!(connection.next_run_at, Some(NOW));
+    }
 }
