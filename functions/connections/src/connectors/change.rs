@@ -1,8 +1,10 @@
 //! `PATCH /ns/{namespace}/connectors/{id}` and `POST …/sync`: changes what a connector includes,
 //! and synchronizes it.
 
+use std::collections::HashSet;
+
 use axum::extract::State;
-use domain::connection::{Connection, SelectedItem};
+use domain::connection::{Connection, ExcludedItem, SelectedItem};
 use domain::{ConnectionId, ContainerTag, Error, Result, Tenant};
 use edge::{
     ApiResult, App, Auth, Json, Path, WriteUnscoped, deserialize_count,
@@ -14,7 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use service::{
-    change_document_limit, find_connection_of, request_import, resolve_selected_items,
+    Ctx, change_document_limit, find_connection_of, request_import, resolve_selected_items,
     save_selection,
 };
 
@@ -85,13 +87,30 @@ pub(crate) async fn update_connector(
         connection = change_document_limit(ctx, &tenant, &connection, limit).await?;
     }
     if let Some(items) = items {
-        connection = save_selection(ctx, &tenant, &connection, items, Vec::new())
+        let excluded = remaining_exclusions(ctx, &tenant, &connection, &items).await?;
+        connection = save_selection(ctx, &tenant, &connection, items, excluded)
             .await
             .map_err(in_these_names)?;
     }
 
     let shape = show_single_connector(&state, &tenant, &base, connection).await?;
     Ok(Json(shape))
+}
+
+/// Returns what the user left out in the picker, without the items that are now selected. These
+/// requests cannot name what is left out.
+async fn remaining_exclusions(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    connection: &Connection,
+    items: &[SelectedItem],
+) -> Result<Vec<ExcludedItem>> {
+    let selected: HashSet<&str> = items.iter().map(|item| item.id.as_str()).collect();
+    let selection = ctx.sync.get_selection(tenant, &connection.id).await?;
+
+    let mut excluded = selection.excluded;
+    excluded.retain(|item| !selected.contains(item.id.as_str()));
+    Ok(excluded)
 }
 
 impl SentSelection {
@@ -191,8 +210,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .group(GROUP)
             .summary("Change what a connector includes.")
             .description(
-                "A new selection replaces the former one. Items that are no longer selected lose \
-                 their documents.",
+                "A new selection replaces the former one. What the user left out in the picker \
+                 stays left out with everything below it, unless it is selected now. Items that are \
+                 no longer selected lose their documents.",
             )
             .path_parameter::<ContainerTag>("namespace", NAMESPACE)
             .path_parameter::<PathId>("id", CONNECTOR)

@@ -91,6 +91,30 @@ async fn a_selection_is_changed_with_the_limit() {
 }
 
 #[tokio::test]
+async fn a_new_selection_keeps_what_the_user_left_out() {
+    let world = TestWorld::new().await;
+    let id = world.permitted_connector(drive(json!({}))).await;
+    let body = json!({"resources": [{"id": "f1"}], "excluded": [{"id": "f2"}, {"id": "d3"}]});
+    let path = format!("/v3/connections/{id}/configure");
+    let answer = world.call_route("POST", &path, body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+
+    let body = json!({"selection": {"files": ["d3"], "folders": ["f1"]}});
+    let path = format!("{BOX}/{id}");
+    let answer = world.call_route("PATCH", &path, body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    let id = ConnectionId::parse(&id).unwrap();
+    let sync = &world.ctx.sync;
+    let selection = sync.get_selection(&world.tenant, &id).await.unwrap();
+    let excluded: Vec<&str> = selection
+        .excluded
+        .iter()
+        .map(|item| item.id.as_str())
+        .collect();
+    assert_eq!(excluded, ["f2"], "`d3` is selected now");
+}
+
+#[tokio::test]
 async fn a_connector_that_takes_everything_has_nothing_to_select() {
     let world = TestWorld::new().await;
     let body = drive(json!({"config": {"syncScope": "full"}}));
