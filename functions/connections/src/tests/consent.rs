@@ -368,6 +368,24 @@ async fn connections_of_an_account_share_its_permission() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_gone_does_not_stop_another_one_of_its_account() {
+    let world = TestWorld::new().await;
+    let gone = world.active_connection(json!({"containerTag": "a"})).await;
+    let record = world.stored(&gone).await;
+    let connections = &world.ctx.connections;
+    assert!(connections.delete(&world.tenant, &record).await.unwrap());
+
+    // The permission still names the first connection when the second one joins it.
+    let second = world.active_connection(json!({"containerTag": "b"})).await;
+    assert_eq!(world.stored(&second).await.status, ConnectionStatus::Active);
+    let grant = grant_of(&world, &second).await;
+    assert_eq!(Some(&grant.id), record.grant.as_ref());
+    let users: Vec<&str> = grant.connections.iter().map(|id| id.as_str()).collect();
+    assert_eq!(users, [second.as_str()]);
+    assert!(world.drive.script().revoked.is_empty());
+}
+
+#[tokio::test]
 async fn a_connection_is_given_permission_again_by_the_same_account_only() {
     let world = TestWorld::new().await;
     let id = world.active_connection(json!({"containerTag": "a"})).await;

@@ -61,7 +61,7 @@ pub(super) async fn attach_permission(
         leave_grant(ctx, oauth, tenant, old, &connection.id).await?;
     }
 
-    revive_others(ctx, tenant, &grant, &connection.id).await?;
+    revive_others(ctx, oauth, tenant, &grant, &connection.id).await?;
     Ok(changed)
 }
 

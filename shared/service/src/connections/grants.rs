@@ -11,7 +11,7 @@ use crate::connections::provider_tokens::forget_tokens;
 use domain::connection::{
     Connection, ConnectionStatus, Grant, OAuthAppRef, OAuthTokens, RunTrigger, SyncScope,
 };
-use domain::error::Result;
+use domain::error::{Error, Result};
 use domain::ids::{ConnectionId, GrantId, Revision};
 use domain::ports::{GrantedPermission, OAuthFlow};
 use domain::tenant::Tenant;
@@ -149,9 +149,11 @@ async fn revoke(oauth: &dyn OAuthFlow, tokens: &OAuthTokens) {
     }
 }
 
-/// Reactivates the other connections of a renewed grant that had expired.
+/// Reactivates the other connections of a renewed grant that had expired. A connection that no
+/// longer exists is removed from the grant.
 pub(super) async fn revive_others(
     ctx: &Ctx,
+    oauth: &dyn OAuthFlow,
     tenant: &Tenant,
     grant: &Grant,
     except: &ConnectionId,
@@ -173,7 +175,15 @@ pub(super) async fn revive_others(
             }
             Ok(is_revived)
         };
-        change_connection(ctx, tenant, id, revive).await?;
+        match change_connection(ctx, tenant, id, revive).await {
+            Ok(_) => {}
+            Err(Error::NotFound(_)) => {
+                leave_grant(ctx, oauth, tenant, &grant.id, id).await?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        }
+
         if is_revived {
             send_sync_job(ctx, tenant, id).await;
         }
