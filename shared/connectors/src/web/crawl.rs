@@ -173,7 +173,8 @@ impl<'a> CrawlCall<'a> {
         }
     }
 
-    /// Lists a page unless it is a copy of another one, and enqueues its links.
+    /// Lists a page and enqueues its links, unless it is a copy of another page or has an address
+    /// that the site's rules disallow.
     fn take_page(&mut self, waiting: WaitingAddress, page: &Page) {
         let site_url = final_address(page).and_then(|url| address_on_site(&self.site, url));
         let Some(url) = site_url else {
@@ -181,9 +182,13 @@ impl<'a> CrawlCall<'a> {
             return;
         };
 
-        // The target of the redirect may have been visited under its own address.
-        if url != waiting.url && !self.frontier.mark_seen(&url) {
-            return;
+        if url != waiting.url {
+            // The rules for the first address say nothing about the target of the redirect, which
+            // may also have been visited under its own address.
+            let is_wanted = self.robots.is_url_allowed(&url) && self.frontier.mark_seen(&url);
+            if !is_wanted {
+                return;
+            }
         }
 
         let (mut no_index, no_follow) = page::parse_directives(&page.robots_tag);

@@ -234,6 +234,27 @@ async fn robots_txt_is_honoured() {
 }
 
 #[tokio::test]
+async fn a_redirect_to_a_disallowed_page_leads_nowhere() {
+    let web = FakeWeb::default();
+    let rules = "User-agent: *\nDisallow: /private";
+    web.put_answer("tides.example/robots.txt", 200, &[], rules);
+    web.put_page(
+        "tides.example/",
+        "start <a href='/moved'>1</a><a href='/open'>2</a>",
+    );
+    web.put_redirect("tides.example/moved", "/private/1");
+    web.put_page("tides.example/private/1", "secret <a href='/behind'>3</a>");
+    web.put_page("tides.example/open", "open");
+    web.put_page("tides.example/behind", "behind");
+
+    assert_eq!(
+        crawled_ids(&web, &json!({"startUrl": START})).await,
+        [START, "http://tides.example/open"]
+    );
+    assert_eq!(web.request_count("tides.example/behind"), 0);
+}
+
+#[tokio::test]
 async fn pages_have_one_address_each() {
     let web = FakeWeb::default();
     web.put_redirect("tides.example/", "http://www.tides.example/home");
