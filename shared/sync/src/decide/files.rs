@@ -35,7 +35,9 @@ pub(crate) enum FetchOutcome {
     Gone,
     /// The file is fetched later.
     Wait,
-    /// The attempt failed, with the reason, and is to be repeated.
+    /// The provider failed, with the reason, and the attempt is to be repeated.
+    ProviderFailed(String),
+    /// The attempt failed for another reason, which is given, and is to be repeated.
     Retry(String),
     /// The file failed for good, with the reason.
     Failed(String),
@@ -106,14 +108,16 @@ pub(crate) fn decide_outcome(
             removal = take_skipped_document(&mut record, reason, now);
         }
         FetchOutcome::Wait => {}
-        FetchOutcome::Retry(reason) | FetchOutcome::Failed(reason)
+        FetchOutcome::ProviderFailed(reason)
+        | FetchOutcome::Retry(reason)
+        | FetchOutcome::Failed(reason)
             if known.attempts + 1 >= MAX_FILE_ATTEMPTS =>
         {
             record.attempts = MAX_FILE_ATTEMPTS;
             record.state = ItemState::Failed { reason };
             counts = FileCount::Failed;
         }
-        FetchOutcome::Retry(_) => {
+        FetchOutcome::ProviderFailed(_) | FetchOutcome::Retry(_) => {
             record.attempts += 1;
             is_worth_repeating = true;
         }

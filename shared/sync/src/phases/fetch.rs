@@ -97,16 +97,14 @@ async fn record_outcomes(
     step: &mut StepState<'_>,
     outcomes: Vec<(DocumentIntent, ItemRecord, Result<FetchOutcome, TickError>)>,
 ) -> Result<Option<TickError>, TickError> {
-    let is_failing =
-        |outcome: &Result<FetchOutcome, TickError>| matches!(outcome, Ok(FetchOutcome::Retry(_)));
     let failing = outcomes
         .iter()
-        .filter(|(_, _, outcome)| is_failing(outcome));
+        .filter(|(_, _, outcome)| matches!(outcome, Ok(FetchOutcome::ProviderFailed(_))));
     let all_fail = files::blames_provider(failing.count(), outcomes.len(), step.state.attempts);
     let mut stopped_by = None;
     for (intent, record, outcome) in outcomes {
         match outcome {
-            Ok(FetchOutcome::Retry(error)) if all_fail => {
+            Ok(FetchOutcome::ProviderFailed(error)) if all_fail => {
                 // The provider is at fault, not these files.
                 step.state.fetching.push(intent);
                 stopped_by = Some(TickError::Provider(

@@ -15,6 +15,7 @@ use super::errors::{down, due, filled};
 use super::sync_world::{DAY, SyncWorld};
 use super::tables;
 use crate::context::NextStep;
+use crate::judge::JudgeError;
 
 pub(super) async fn delete(world: &SyncWorld, id: &domain::ConnectionId, with_documents: bool) {
     world.change(id, |connection| {
@@ -311,6 +312,32 @@ async fn a_failed_file_without_room_brings_no_other_run() {
         let next = now.seconds_until(world.connection(&id).next_run_at.unwrap());
         assert_eq!(next <= 1800, soon, "{limit}: {next}");
     }
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_answer_is_no_failure_of_the_provider() {
+    let world = SyncWorld::new(32, DriveEvents::default());
+    let (_, folder, files) = tables::create_filled_folder(&world, 6);
+    let id = world.add_connection(SyncScope::Selected, std::slice::from_ref(&folder));
+    *world.judge.0.lock().unwrap() = Err(JudgeError::Unavailable);
+    *world.service.settings.lock().unwrap() = domain::settings::Settings {
+        should_llm_filter: Some(true),
+        filter_prompt: Some("no lunch".to_owned()),
+        ..domain::settings::Settings::default()
+    };
+
+    while world.step(&id).await.unwrap() == NextStep::Again {}
+    let connection = world.connection(&id);
+    assert_eq!(connection.problem, None);
+    assert_eq!(connection.last_run.unwrap().state, RunState::Completed);
+    for file in &files {
+        let record = world.record(&id, file).unwrap();
+        assert_eq!((record.state, record.attempts), (ItemState::Pending, 1));
+    }
+
+    *world.judge.0.lock().unwrap() = Ok(0);
+    world.execute_run(&id).await;
+    assert_eq!(world.document_differences(&id), [""; 0]);
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ fn a_failed_attempt_is_repeated_later_and_later() {
             attempts,
             ..file_record("a")
         };
-        let again = stored(&known, FetchOutcome::Retry("busy".into()));
+        let again = stored(&known, FetchOutcome::ProviderFailed("busy".into()));
         assert_eq!(again.record.attempts, attempts + 1);
         assert_eq!(again.record.state, ItemState::Pending);
         assert_eq!(again.counts, FileCount::None);
@@ -133,15 +133,16 @@ fn a_file_fails_for_good_or_after_the_last_attempt() {
         ..file_record("a")
     };
     let fails = |attempts, outcome| stored(&with_attempts(attempts), outcome);
-    let (again, for_good) = (
+    let (again, provider, for_good) = (
         || FetchOutcome::Retry("damaged".into()),
+        || FetchOutcome::ProviderFailed("damaged".into()),
         || FetchOutcome::Failed("damaged".into()),
     );
 
     let first = fails(0, for_good());
     assert_eq!((&first.record.state, first.record.attempts), (&failed(), 0));
     assert_eq!(first.counts, FileCount::Failed);
-    for outcome in [again(), for_good()] {
+    for outcome in [again(), provider(), for_good()] {
         let last = fails(MAX_FILE_ATTEMPTS - 1, outcome);
         assert_eq!(last.record.state, failed());
         assert_eq!(last.record.attempts, MAX_FILE_ATTEMPTS);

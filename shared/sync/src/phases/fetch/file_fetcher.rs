@@ -21,6 +21,7 @@ use crate::queue;
 use crate::step_state::{StepState, TickError};
 
 const MB: u64 = 1024 * 1024;
+const LATE_MESSAGE: &str = "it took too long";
 const FAULT_MESSAGE: &str = "The service could not take this file.";
 
 /// The dependencies for fetching files, shared by the files of a tick.
@@ -157,12 +158,12 @@ impl<'a> FileFetcher<'a> {
     async fn look_up_item(&self, id: &str) -> FetchResult<Option<ProviderItem>> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         match self
-            .wait_in_time(self.connector.get_item(self.access, id))
+            .wait_for_provider(self.connector.get_item(self.access, id))
             .await?
         {
             // The item exists, and may be shown on a later attempt.
             Err(error @ ConnectorError::Item(SkipReason::NotDownloadable)) => {
-                Err(FetchOutcome::Retry(error.to_string()).into())
+                Err(FetchOutcome::ProviderFailed(error.to_string()).into())
             }
             looked => looked.map_err(convert_provider_error),
         }
@@ -203,17 +204,17 @@ impl<'a> FileFetcher<'a> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let limit = usize::try_from(megabytes * MB).unwrap_or(MAX_FILE_BYTES);
         let fetched = self
-            .wait_in_time(self.connector.fetch_content(self.access, item, limit))
+            .wait_for_provider(self.connector.fetch_content(self.access, item, limit))
             .await?
             .map_err(convert_provider_error)?;
 
         Ok((fetched, room.ok()))
     }
 
-    /// Waits for an answer. If it does not come within the time of the step, the attempt to fetch
-    /// the file fails.
-    async fn wait_in_time<T>(&self, answer: impl Future<Output = T>) -> FetchResult<T> {
-        let late = |_| FetchOutcome::Retry("it took too long".into()).into();
+    /// Waits for an answer of the provider. If it does not come within the time of the step, the
+    /// provider has failed.
+    async fn wait_for_provider<T>(&self, answer: impl Future<Output = T>) -> FetchResult<T> {
+        let late = |_| FetchOutcome::ProviderFailed(LATE_MESSAGE.into()).into();
         timeout_at(self.request_deadline, answer)
             .await
             .map_err(late)
@@ -293,10 +294,12 @@ impl<'a> FileFetcher<'a> {
             text: text_beginning(&fetched.bytes),
         };
 
-        match self
-            .wait_in_time(self.context.judge.judge_item(prompt, &judged))
-            .await?
-        {
+        let question = self.context.judge.judge_item(prompt, &judged);
+        let answer = timeout_at(self.request_deadline, question)
+            .await
+            .map_err(|_| FetchOutcome::Retry(LATE_MESSAGE.into()))?;
+
+        match answer {
             Ok(verdict) => {
                 record.verdict = self.filter.format_verdict(
                     &record.content_version,
@@ -356,7 +359,7 @@ fn convert_provider_error(error: ConnectorError) -> FetchEnd {
     match error {
         E::Item(reason) => skip_file(reason).into(),
         E::Unavailable(_) | E::Fault(_) | E::CursorLost | E::PageLost => {
-            FetchOutcome::Retry(error.to_string()).into()
+            FetchOutcome::ProviderFailed(error.to_string()).into()
         }
         error => FetchEnd::Error(TickError::Provider(error)),
     }
