@@ -54,17 +54,18 @@ impl StepState<'_> {
 
         let mut looks =
             stream::iter(ids.into_iter().map(look)).buffer_unordered(MAX_CONCURRENT_REQUESTS);
-        let mut alone = 0;
+        let mut failed_lookups = 0;
         while let Some((id, item)) = looks.next().await {
             self.count_requests(1);
             match item {
                 Ok(item) => drop(self.lookups.insert(id, item)),
                 Err(error) => {
-                    alone += usize::from(!matches!(error, ConnectorError::Item(_)));
+                    failed_lookups += usize::from(!matches!(error, ConnectorError::Item(_)));
                     // A site may have lost a whole section for good. The crawl has already shown
                     // whether the site answers at all.
-                    let many = alone >= MANY_FAILED_LOOKUPS && self.connector.reports_changes();
-                    if !self.concerns_single_item(&error) || many {
+                    let is_provider_failing =
+                        failed_lookups >= MANY_FAILED_LOOKUPS && self.connector.reports_changes();
+                    if !self.concerns_single_item(&error) || is_provider_failing {
                         return Err(error.into());
                     }
                     self.withheld_items.insert(id);

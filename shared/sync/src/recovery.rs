@@ -73,7 +73,7 @@ async fn handle_provider_error(
             warn!(connection.id = %id, error = source.as_ref() as &dyn std::error::Error, "a provider failed");
         }
         ConnectorError::Fault(message) => {
-            error!(connection.id = %id, fault = message, "a provider is not what it was");
+            error!(connection.id = %id, fault = message, "a provider gave an unexpected answer");
         }
         // The user gave a new permission while this step was using the old one.
         ConnectorError::Reauth(_) if tokens_name_of(step).await? != step.tokens_name => {

@@ -57,7 +57,7 @@ impl DriveConnector {
             // Changes are found without notifications as well, whatever the provider's objection to
             // our address is.
             Err(ApiFailure::Refused(reason)) => {
-                tracing::warn!(reason, "the drive does not tell changes");
+                tracing::warn!(reason, "the drive does not send notifications");
                 Ok(None)
             }
             Err(failure) => Err(failure.into()),
