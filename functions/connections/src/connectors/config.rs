@@ -35,7 +35,7 @@ pub(crate) struct ConfigShape {
     /// The most links from the first page to any other. The default is 3.
     #[schemars(range(min = 0, max = 10))]
     crawl_depth: Option<u64>,
-    /// The most pages. The default is 100.
+    /// The most pages in one crawl. The default is 100.
     #[schemars(range(min = 1, max = 1000))]
     max_pages: Option<u64>,
     /// The beginning of the paths of all pages.
