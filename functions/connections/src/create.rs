@@ -229,11 +229,11 @@ pub(crate) fn operations() -> Vec<Operation> {
                 "The link with which the user permits access.",
                 link_example(),
             )
-            .error(ErrorAnswer::Invalid, "")
-            .error(ErrorAnswer::NotFound, NO_CONNECTION)
             .error(
-                ErrorAnswer::Conflict,
-                "The connection needs no permission, or is being deleted.",
-            ),
+                ErrorAnswer::Invalid,
+                "The request is malformed, or the connection needs no permission.",
+            )
+            .error(ErrorAnswer::NotFound, NO_CONNECTION)
+            .error(ErrorAnswer::Unsupported, NO_PROVIDER),
     ]
 }

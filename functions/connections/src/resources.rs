@@ -328,9 +328,9 @@ pub(crate) async fn picker_link(
     Ok((url, expires_at))
 }
 
-/// The description of the conflicts of a connection that cannot be browsed.
+/// The description of the conflicts of a connection whose items cannot be selected.
 pub(crate) const NOT_READY: &str =
-    "The user has not given permission yet, or has to give it again.";
+    "The user has not given permission yet, or the connection includes everything.";
 
 /// Describes the operations of this module.
 pub(crate) fn operations() -> Vec<Operation> {
@@ -387,9 +387,11 @@ pub(crate) fn operations() -> Vec<Operation> {
                     "has_more": false,
                 }),
             )
-            .error(ErrorAnswer::Invalid, "")
+            .error(
+                ErrorAnswer::Invalid,
+                "The request is malformed, or the user has to give permission first.",
+            )
             .error(ErrorAnswer::NotFound, NO_CONNECTION)
-            .error(ErrorAnswer::Conflict, NOT_READY)
             .error(ErrorAnswer::Unsupported, NO_PROVIDER),
         Operation::post("/v3/connections/{id}/configure", "configure_connection")
             .group("Connections")
