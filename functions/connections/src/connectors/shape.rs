@@ -249,7 +249,7 @@ pub(super) async fn show_connector(
         authorization: None,
         capabilities: Capabilities {
             selectable: is_selectable(state, &connection),
-            webhooks: has_notifications(&sync_state),
+            webhooks: has_notifications(&sync_state, ctx.clock.now()),
         },
         config: config_of(&connection),
         selection,
@@ -275,9 +275,13 @@ pub(super) async fn show_connector(
     })
 }
 
-/// Checks whether the provider notifies this service of changes.
-fn has_notifications(state: &SyncState) -> bool {
-    state.feeds.values().any(|feed| feed.channel.is_some())
+/// Checks whether the provider notifies this service of changes. Channels expire by themselves.
+fn has_notifications(state: &SyncState, now: Timestamp) -> bool {
+    let mut channels = state
+        .feeds
+        .values()
+        .filter_map(|feed| feed.channel.as_ref());
+    channels.any(|channel| channel.expires_at > now)
 }
 
 /// Returns the time at which the last run that did not fail ended. The record of the connection has

@@ -271,7 +271,7 @@ async fn a_connector_is_synchronized_on_request_unless_it_is_already() {
     let channel = NotificationChannel {
         id: "c".into(),
         resource: "r".into(),
-        expires_at: Timestamp::from_millis(1_767_225_600_000),
+        expires_at: world.ctx.clock.now().plus_seconds(3600),
     };
     world
         .write_step(&id, &[], |state| {
@@ -292,6 +292,10 @@ async fn a_connector_is_synchronized_on_request_unless_it_is_already() {
     assert_eq!(shown["syncs"].as_array().unwrap().len(), 1);
     assert_eq!(shown["capabilities"]["webhooks"], true);
     assert_eq!(shown["documentCount"], 4);
+
+    world.time.advance_seconds(3600);
+    let expired = world.show(&id).await;
+    assert_eq!(expired["capabilities"]["webhooks"], false);
 }
 
 #[tokio::test]
