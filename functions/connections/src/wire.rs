@@ -56,8 +56,8 @@ pub(crate) struct ConnectionShape {
     document_limit: u32,
     /// The current number of documents.
     document_count: u64,
-    /// The number of items that the limit leaves out. Present only for a single connection, because
-    /// the items have to be counted.
+    /// The number of items that the limit leaves out, counted up to 5,000. Present only for a single
+    /// connection, because the items have to be counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped_by_limit: Option<u64>,
     /// The time at which the permission ends, or was found to have ended.

@@ -14,7 +14,7 @@ use domain::tenant::Tenant;
 /// The number of entries that are read at a time.
 const PAGE_SIZE: usize = 500;
 /// The number of items that one request looks at. They are read page by page, and few of them may
-/// match.
+/// match. The description of the API and the console name it as well.
 const MAX_EXAMINED: usize = 5_000;
 
 /// Returns the number of items that the document limit leaves out, counted up to a bound.

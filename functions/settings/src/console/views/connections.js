@@ -23,6 +23,8 @@ import { createTime, formatBytes, formatCode, formatCount, formatNumber } from "
 import { goTo, linkTo } from "../router.js";
 
 const POLL_MILLISECONDS = 3000;
+/** The number up to which the server counts the items that the limit leaves out. */
+const MAX_COUNTED = 5000;
 const PROVIDERS = { "web-crawler": "Website", "cloud-drive": "Cloud drive", "google-drive": "Google Drive" };
 const TONES = {
   active: "good",
@@ -154,6 +156,11 @@ function nameConnection({ provider, email, metadata }) {
   return typeof detail === "string" ? `${name}: ${detail}` : name;
 }
 
+function formatLeftOut(count) {
+  const number = formatNumber(count);
+  return count >= MAX_COUNTED ? `${number} or more` : number;
+}
+
 function createConnection({ connection, runs }, reload, signal) {
   const errors = create("div", {});
   return [
@@ -189,7 +196,7 @@ function createConnection({ connection, runs }, reload, signal) {
           "Documents",
           `${formatNumber(connection.documentCount)} of at most ${formatNumber(connection.documentLimit)}`,
         ],
-        ["Left out by the limit", connection.skippedByLimit ? formatNumber(connection.skippedByLimit) : null],
+        ["Left out by the limit", connection.skippedByLimit ? formatLeftOut(connection.skippedByLimit) : null],
         ["Made", createTime(connection.createdAt)],
         ["Permission ends", connection.expiresAt ? createTime(connection.expiresAt) : null],
         ["Next run", connection.nextSyncAt ? createTime(connection.nextSyncAt) : null],
