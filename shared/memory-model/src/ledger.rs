@@ -127,8 +127,11 @@ impl Record for BTreeSet<TopicId> {}
 /// The edits of callers to one memory, other than new versions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct MemoryEdits {
-    /// The first forget.
+    /// The last forget. Earlier programs know no other, and hide the memory by it.
     forgotten: Option<ForgetRecord>,
+    /// The forgets before it by time, for questions about the past. Earlier programs did not store them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    earlier_forgets: Vec<ForgetRecord>,
     reviews: Vec<(Timestamp, ReviewDecision)>,
 }
 
@@ -142,6 +145,35 @@ impl MemoryEdits {
             ReviewDecision::Undo => None,
             decision => Some(*decision),
         }
+    }
+
+    /// Returns all forgets by time.
+    fn forgets(&self) -> impl Iterator<Item = &ForgetRecord> {
+        self.earlier_forgets.iter().chain(&self.forgotten)
+    }
+
+    /// Adds a forget. Of several at the same time, the first one stays.
+    fn add_forget(&mut self, added: ForgetRecord) {
+        if self.forgets().any(|forget| forget.at == added.at) {
+            return;
+        }
+
+        let mut forgets: Vec<ForgetRecord> = self.forgets().cloned().collect();
+        forgets.push(added);
+        self.set_forgets(forgets);
+    }
+
+    /// Removes everything that was recorded after `system_time`.
+    fn retain_until(&mut self, system_time: Timestamp) {
+        let forgets = self.forgets().filter(|forget| forget.at <= system_time);
+        self.set_forgets(forgets.cloned().collect());
+        self.reviews.retain(|(at, _)| *at <= system_time);
+    }
+
+    fn set_forgets(&mut self, mut forgets: Vec<ForgetRecord>) {
+        forgets.sort_by_key(|forget| forget.at);
+        self.forgotten = forgets.pop();
+        self.earlier_forgets = forgets;
     }
 }
 
@@ -235,13 +267,11 @@ impl Ledger {
                 self.dirty.insert(topic.clone());
             }
             MemoryEdit::Forget { memory, reason, at } => {
-                let forgotten = &mut self.edits.get_or_default(memory).forgotten;
-                if forgotten.as_ref().is_none_or(|first| *at < first.at) {
-                    *forgotten = Some(ForgetRecord {
-                        at: *at,
-                        reason: reason.clone(),
-                    });
-                }
+                let forget = ForgetRecord {
+                    at: *at,
+                    reason: reason.clone(),
+                };
+                self.edits.get_or_default(memory).add_forget(forget);
                 self.mark_dirty(memory);
             }
             MemoryEdit::Review { memory, review, at } => {
@@ -313,11 +343,11 @@ impl Ledger {
     pub fn forgets_and_reviews(&self) -> Vec<MemoryEdit> {
         let mut edits = Vec::new();
         for (memory, memory_edits) in self.edits.read_all() {
-            if let Some(forgotten) = &memory_edits.forgotten {
+            for forget in memory_edits.forgets() {
                 edits.push(MemoryEdit::Forget {
                     memory: memory.clone(),
-                    reason: forgotten.reason.clone(),
-                    at: forgotten.at,
+                    reason: forget.reason.clone(),
+                    at: forget.at,
                 });
             }
             for (at, review) in &memory_edits.reviews {
@@ -481,10 +511,7 @@ impl Ledger {
 
         for (memory, memory_edits) in self.edits.read_all() {
             let mut memory_edits = Arc::unwrap_or_clone(memory_edits);
-            memory_edits.forgotten = memory_edits
-                .forgotten
-                .filter(|forgotten| forgotten.at <= system_time);
-            memory_edits.reviews.retain(|(at, _)| *at <= system_time);
+            memory_edits.retain_until(system_time);
             snapshot.edits.insert(memory, memory_edits);
         }
 

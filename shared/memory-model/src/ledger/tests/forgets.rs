@@ -1,0 +1,106 @@
+//! Memories that callers forget, say again and forget again.
+
+use domain::{MemoryEdit, MemoryId};
+use serde_json::json;
+
+use super::{day, document_statements, find_memory, forget, ledger, live_texts, lives_in};
+use crate::ledger::records::Record;
+use crate::ledger::{Ledger, MemoryEdits};
+
+/// Returns a ledger whose memory was forgotten on day 5, said again on day 6 by another document under
+/// the same id, and forgotten again on day 10.
+fn ledger_of_two_forgets() -> (Ledger, MemoryId) {
+    let former = document_statements(1, vec![lives_in("Bonn", 1)]);
+    let mut ledger = ledger([former.clone()]);
+    let id = find_memory(&ledger, "User lives in Bonn.").id.clone();
+    ledger.apply_edit(&forget(&id, 5));
+    ledger.remove_document(&former.document.id);
+    ledger.insert_document(document_statements(2, vec![lives_in("Bonn", 6)]));
+    ledger.recompute_memories();
+    assert_eq!(live_texts(&ledger), ["User lives in Bonn."]);
+    assert_eq!(find_memory(&ledger, "User lives in Bonn.").id, id);
+
+    ledger.apply_edit(&forget(&id, 10));
+    ledger.recompute_memories();
+    (ledger, id)
+}
+
+/// Returns the id of the only live memory.
+fn live_id(ledger: &Ledger) -> MemoryId {
+    let live = ledger
+        .memories()
+        .filter(|memory| memory.is_live(day(10_000)));
+    let live: Vec<&MemoryId> = live.map(|memory| &memory.id).collect();
+    assert_eq!(live.len(), 1, "{live:?}");
+    live[0].clone()
+}
+
+#[test]
+fn a_memory_can_be_forgotten_again_after_it_was_said_again() {
+    let (ledger, id) = ledger_of_two_forgets();
+    assert!(live_texts(&ledger).is_empty());
+    assert_eq!(ledger.list_edits(), [forget(&id, 5), forget(&id, 10)]);
+    assert_eq!(ledger.forgets_and_reviews(), ledger.list_edits());
+
+    let at = |at| ledger.snapshot_as_of(day(at), day(at));
+    assert_eq!(live_texts(&at(8)), ["User lives in Bonn."]);
+    assert!(live_texts(&at(10)).is_empty());
+    assert_eq!(at(8).list_edits(), [forget(&id, 5)]);
+}
+
+#[test]
+fn what_is_said_and_forgotten_three_times_is_forgotten() {
+    let mut ledger = ledger([]);
+    for (number, said_day) in [(1, 1), (2, 6), (3, 12)] {
+        let document = document_statements(number, vec![lives_in("Bonn", said_day)]);
+        ledger.insert_document(document);
+        ledger.recompute_memories();
+        let id = live_id(&ledger);
+        ledger.apply_edit(&forget(&id, said_day + 3));
+        ledger.recompute_memories();
+        assert!(live_texts(&ledger).is_empty(), "day {said_day}");
+    }
+}
+
+#[test]
+fn the_order_and_the_repetition_of_forgets_change_nothing() {
+    let (mut ledger, id) = ledger_of_two_forgets();
+    let edits = ledger.edits.get(&id);
+    for at in [10, 5, 10] {
+        ledger.apply_edit(&forget(&id, at));
+    }
+    // Of two at the same time, the first one stays.
+    ledger.apply_edit(&MemoryEdit::Forget {
+        memory: id.clone(),
+        reason: Some("again".to_owned()),
+        at: day(5),
+    });
+    assert_eq!(ledger.edits.get(&id), edits);
+
+    let mut other = super::ledger([]);
+    for at in [10, 5] {
+        other.apply_edit(&forget(&id, at));
+    }
+    assert_eq!(other.edits.get(&id), edits);
+}
+
+#[test]
+fn earlier_and_later_programs_read_stored_forgets() {
+    let stored_before = json!({
+        "forgotten": { "at": day(5), "reason": "moved" },
+        "reviews": [],
+    });
+    let bytes = stored_before.to_string().into_bytes();
+    let edits = MemoryEdits::decode(&bytes).expect("a record of an earlier program");
+    let forgets: Vec<_> = edits.forgets().map(|forget| forget.at).collect();
+    assert_eq!(forgets, [day(5)]);
+    let written: serde_json::Value = serde_json::from_slice(&edits.encode()).expect("JSON");
+    assert_eq!(written, stored_before);
+
+    // An earlier program reads only this field, and hides what a later forget hides.
+    let (ledger, id) = ledger_of_two_forgets();
+    let edits = ledger.edits.get(&id).expect("the edits of the memory");
+    let written: serde_json::Value = serde_json::from_slice(&edits.encode()).expect("JSON");
+    assert_eq!(written["forgotten"]["at"], json!(day(10)));
+    assert_eq!(MemoryEdits::decode(&edits.encode()).as_ref(), Some(&*edits));
+}
