@@ -2,6 +2,7 @@
 //! they were said.
 
 mod draft;
+mod forgets;
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -14,15 +15,12 @@ use super::retract::Retractions;
 use super::topics::{
     BLOCK_STATEMENTS, ChainState, MIN_OPEN_STATEMENTS, StatementKey, StatementRef, TopicEntry,
 };
-use super::{DocumentStatements, ForgetRecord, Memory, MemoryEdits, MemoryRelation, Records};
+use super::{DocumentStatements, Memory, MemoryEdits, MemoryRelation, Records};
 use draft::{PlacedStatement, VersionDraft};
 
 /// The most chains of a topic. Further statements become versions of the last chain. A text made to
 /// have more would cost every reader of its container time in proportion to their square.
 const MAX_TOPIC_CHAINS: usize = 64;
-
-/// The number of occurrences of one answer in a topic that are searched for an earlier forget.
-const MAX_FORGET_OCCURRENCES: usize = 8;
 
 /// Versions of which each replaces the one before; the last is the current one. A topic has several
 /// chains where statements may not replace each other.
@@ -246,9 +244,10 @@ impl<'a> TopicChains<'a, '_> {
 
     fn begin_version(&mut self, placed: PlacedStatement<'a>) -> VersionDraft<'a> {
         let id_text = placed.id_text();
-        let id = self.occurrence_id(&id_text, self.count_occurrences(&id_text));
+        let occurrence = self.count_occurrences(&id_text);
+        let id = self.occurrence_id(&id_text, occurrence);
         self.ids.insert(id.clone());
-        VersionDraft::new(id, placed, self.begun_after)
+        VersionDraft::new(id, occurrence, placed, self.begun_after)
     }
 
     fn occurrence_id(&self, id_text: &str, occurrence: usize) -> MemoryId {
@@ -392,65 +391,6 @@ impl<'a> TopicChains<'a, '_> {
         let chain = self.chains.iter().position(|chain| chain.has(memory));
         let version = self.begin_version(placed);
         self.add_version(Some(chain.unwrap_or(0)), version)
-    }
-
-    /// Returns when and why a version was forgotten.
-    ///
-    /// The occurrence number in the id of a version changes when an earlier document is added or
-    /// removed. A forget of any occurrence of the same text therefore counts, if it is not older
-    /// than the version's last statement.
-    fn forgotten_by_edit(&self, version: &VersionDraft<'_>) -> Option<ForgetRecord> {
-        if self.sources.edits.is_known_empty() {
-            return None;
-        }
-
-        let id_text = version.first().id_text();
-        let said_at = version.statements().last()?.statement.said_at;
-        let mut forgets = Vec::new();
-        for occurrence in 0..MAX_FORGET_OCCURRENCES {
-            let id = self.occurrence_id(&id_text, occurrence);
-            if let Some(edits) = self.sources.edits.get(&id)
-                && let Some(forgotten) = &edits.forgotten
-                && forgotten.at >= said_at
-            {
-                forgets.push(forgotten.clone());
-            }
-        }
-
-        forgets.into_iter().max_by_key(|forgotten| forgotten.at)
-    }
-
-    /// Returns when a version was forgotten because a conversation asks for it: all of its statements
-    /// are taken back.
-    fn forgotten_by_request(&self, version: &VersionDraft<'_>) -> Option<ForgetRecord> {
-        self.taken_back(version, Retractions::find_forget)
-    }
-
-    /// Returns when a version ended, if a later statement ends all of its statements.
-    fn ended_at(&self, version: &VersionDraft<'_>) -> Option<Timestamp> {
-        self.taken_back(version, Retractions::find_end)
-    }
-
-    /// Returns the result of `find` for the last statement of a version, if it finds something for
-    /// each of them.
-    fn taken_back<T>(
-        &self,
-        version: &VersionDraft<'_>,
-        find: impl Fn(&Retractions, &Statement, &DocumentStatements) -> Option<T>,
-    ) -> Option<T> {
-        let mut last = None;
-        for placed in version.statements() {
-            let document = self.document_of(placed)?;
-            last = Some(find(self.sources.retractions, placed.statement, &document)?);
-        }
-
-        last
-    }
-
-    /// Returns the document of a statement with all of its statements.
-    fn document_of(&self, placed: &PlacedStatement<'_>) -> Option<Arc<DocumentStatements>> {
-        let document = placed.document?;
-        self.sources.documents.get(&document.id)
     }
 
     /// Checks whether the statement says what the version says. One that is repeated after the

@@ -3,8 +3,12 @@
 use domain::{MemoryEdit, MemoryId};
 use serde_json::json;
 
-use super::{day, document_statements, find_memory, forget, ledger, live_texts, lives_in};
-use crate::ledger::records::Record;
+use super::histories::store_and_restore;
+use super::{
+    DocumentStatements, day, document_statements, find_memory, forget, ledger, live_texts,
+    lives_in, statement,
+};
+use crate::ledger::records::{MapStore, Record};
 use crate::ledger::{Ledger, MemoryEdits};
 
 /// Returns a ledger whose memory was forgotten on day 5, said again on day 6 by another document under
@@ -103,4 +107,88 @@ fn earlier_and_later_programs_read_stored_forgets() {
     let written: serde_json::Value = serde_json::from_slice(&edits.encode()).expect("JSON");
     assert_eq!(written["forgotten"]["at"], json!(day(10)));
     assert_eq!(MemoryEdits::decode(&edits.encode()).as_ref(), Some(&*edits));
+}
+
+/// Returns documents that say in turn that the build is broken and that it is not, one a day. Those of
+/// the even days say that it is broken.
+fn changing_builds(days: std::ops::Range<u8>) -> Vec<DocumentStatements> {
+    let documents = days.map(|number| {
+        let text = match number % 2 {
+            0 => "The build is broken.",
+            _ => "The build is not broken.",
+        };
+        let stated = statement(text, None, i64::from(number));
+        document_statements(number, vec![stated])
+    });
+    documents.collect()
+}
+
+#[test]
+fn the_ninth_time_that_something_is_said_can_be_forgotten() {
+    // The build was broken 8, 9, 13 and 41 times.
+    for end in [15, 17, 25, 81] {
+        let mut ledger = ledger(changing_builds(0..end));
+        let id = live_id(&ledger);
+        ledger.apply_edit(&forget(&id, 100));
+        ledger.recompute_memories();
+        assert!(live_texts(&ledger).is_empty(), "day {end}");
+        assert!(ledger.get(&id).is_some_and(|it| it.forgotten.is_some()));
+
+        // Said again, it is a new memory.
+        let again = statement("The build is broken.", None, 101);
+        ledger.insert_document(document_statements(200, vec![again]));
+        ledger.recompute_memories();
+        assert_eq!(live_texts(&ledger), ["The build is broken."]);
+    }
+}
+
+#[test]
+fn a_late_occurrence_stays_forgotten_when_documents_before_it_go_or_come() {
+    for (first, end) in [(0, 23), (0, 81), (10, 41)] {
+        let documents = changing_builds(0..end);
+        let mut ledger = ledger(documents[first..].to_vec());
+        let id = live_id(&ledger);
+        ledger.apply_edit(&forget(&id, 100));
+        ledger.recompute_memories();
+
+        let early = documents.iter().take(first.max(6));
+        for document in early.clone() {
+            ledger.remove_document(&document.document.id);
+        }
+        ledger.recompute_memories();
+        assert!(live_texts(&ledger).is_empty(), "{first}..{end}");
+        for document in early {
+            ledger.insert_document(document.clone());
+        }
+        ledger.recompute_memories();
+        assert!(live_texts(&ledger).is_empty(), "{first}..{end}");
+    }
+}
+
+#[test]
+fn a_restored_ledger_forgets_a_late_occurrence() {
+    let mut ledger = ledger(changing_builds(0..41));
+    let mut store = MapStore::default();
+    // An edit of another memory, so that the stored ledger has edits.
+    let other = document_statements(100, vec![lives_in("Bonn", 1)]);
+    ledger.insert_document(other);
+    ledger.recompute_memories();
+    let bonn = find_memory(&ledger, "User lives in Bonn.").id.clone();
+    ledger.apply_edit(&forget(&bonn, 50));
+    ledger.recompute_memories();
+    let mut restored = store_and_restore(&ledger, &mut store);
+
+    let id = live_id(&restored);
+    restored.apply_edit(&forget(&id, 60));
+    restored.recompute_memories();
+    assert!(live_texts(&restored).is_empty());
+    let mut restored = store_and_restore(&restored, &mut store);
+    for (number, said_day) in [(101, 42), (102, 61)] {
+        let again = statement("The build is broken.", None, said_day);
+        restored.insert_document(document_statements(number, vec![again]));
+        restored.recompute_memories();
+        let is_live = !live_texts(&restored).is_empty();
+        assert_eq!(is_live, said_day > 60, "day {said_day}");
+        restored = store_and_restore(&restored, &mut store);
+    }
 }

@@ -106,6 +106,8 @@ impl<'a> PlacedStatement<'a> {
 /// A version to which statements may still be added.
 pub(super) struct VersionDraft<'a> {
     pub(super) id: MemoryId,
+    /// The number of earlier versions with the same id text; `None` if the version was restored.
+    pub(super) occurrence: Option<usize>,
     /// The statements that count, in their order, at most [`MAX_VERSION_STATEMENTS`]. All give the same
     /// answer.
     statements: Vec<PlacedStatement<'a>>,
@@ -120,9 +122,15 @@ pub(super) struct VersionDraft<'a> {
 
 impl<'a> VersionDraft<'a> {
     /// Begins a version.
-    pub(super) fn new(id: MemoryId, first: PlacedStatement<'a>, begun_after: usize) -> Self {
+    pub(super) fn new(
+        id: MemoryId,
+        occurrence: usize,
+        first: PlacedStatement<'a>,
+        begun_after: usize,
+    ) -> Self {
         Self {
             id,
+            occurrence: Some(occurrence),
             replaced_former: (first.statement.said_at, first.recorded_at()),
             statements: vec![first],
             unlisted_sources: 0,
@@ -138,6 +146,7 @@ impl<'a> VersionDraft<'a> {
         let first = statements.first()?;
         Some(Self {
             id: state.latest.clone(),
+            occurrence: None,
             unlisted_sources: state.unlisted_sources,
             replaced_former: (first.statement.said_at, first.recorded_at()),
             statements,
