@@ -5,7 +5,7 @@
 //! is inferred: every word of an inference stands in one of the two memories it follows from.
 //! Memories from external documents give no inferences.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use domain::memory::ReviewDecision;
@@ -41,7 +41,9 @@ const RELATIONSHIP_ATTRIBUTES: &[&str] = &[
 ];
 
 /// The most inferences of a container. A thousand colleagues with one name are not one person.
-const MAX_INFERENCES: usize = 1_000;
+pub(super) const MAX_INFERENCES: usize = 1_000;
+/// The most pairs of a relationship and a fact that are examined for inferences.
+const MAX_EXAMINED_PAIRS: usize = 100_000;
 /// The factor by which an inference is less certain than the memories it follows from.
 const INFERENCE_CONFIDENCE_FACTOR: f32 = 0.8;
 
@@ -85,23 +87,24 @@ impl Ledger {
 
     fn draw_inferences(&mut self) -> Vec<Memory> {
         let mut inferences: BTreeMap<MemoryId, Memory> = BTreeMap::new();
+        let mut facts_by_name: HashMap<String, Vec<(Arc<Memory>, Topic)>> = HashMap::new();
+        let mut examined_pairs = 0;
         for relationship_topic in self.relationship_topics.clone() {
             for (relationship_memory, relationship) in self.current_memories(&relationship_topic) {
-                if relationship.negated {
+                if relationship.negated || owner_name(&relationship_memory, &relationship).is_none()
+                {
                     continue;
                 }
-                let Some(subject_topics) = self.subjects.fetch(&relationship.value) else {
-                    continue;
-                };
 
-                let mut facts = Vec::new();
-                for topic in subject_topics.iter() {
-                    facts.extend(self.current_memories(topic));
-                }
-                for (fact, topic) in &facts {
-                    if inferences.len() == MAX_INFERENCES {
-                        break;
+                let name = &relationship.value;
+                let facts = facts_by_name
+                    .entry(name.clone())
+                    .or_insert_with(|| self.facts_about(name));
+                for (fact, topic) in facts.iter() {
+                    if inferences.len() == MAX_INFERENCES || examined_pairs == MAX_EXAMINED_PAIRS {
+                        return inferences.into_values().collect();
                     }
+                    examined_pairs += 1;
                     if let Some(memory) =
                         self.infer_memory(&relationship_memory, &relationship, fact, topic)
                     {
@@ -114,8 +117,24 @@ impl Ledger {
         inferences.into_values().collect()
     }
 
-    /// Returns the current memories of a topic, with their answers. They stay in memory, because all
-    /// inferences are drawn again with each change.
+    /// Returns the current memories about a person or an animal of this name that begin with the name,
+    /// with their answers.
+    fn facts_about(&mut self, name: &str) -> Vec<(Arc<Memory>, Topic)> {
+        let Some(topics) = self.subjects.fetch(&name.to_owned()) else {
+            return Vec::new();
+        };
+
+        let mut facts = Vec::new();
+        for topic in topics.iter() {
+            let mut current = self.current_memories(topic);
+            current.retain(|(fact, _)| strip_name_prefix(&fact.text, name).is_some());
+            facts.extend(current);
+        }
+        facts
+    }
+
+    /// Returns the current memories of a topic, with their answers, without those from external
+    /// documents. They stay in memory, because all inferences are drawn again with each change.
     fn current_memories(&mut self, topic: &TopicId) -> Vec<(Arc<Memory>, Topic)> {
         let Some(topic_entry) = self.topics.fetch(topic) else {
             return Vec::new();
@@ -125,6 +144,7 @@ impl Ledger {
         for id in &topic_entry.memories {
             if let Some(memory) = self.memories.fetch(id)
                 && memory.is_latest
+                && memory.trust != Trust::External
                 && memory.forgotten.is_none()
                 && let Some(answer) = memory.topic_answer.clone()
             {
@@ -143,18 +163,12 @@ impl Ledger {
         fact: &Memory,
         topic: &Topic,
     ) -> Option<Memory> {
-        let is_external =
-            relationship_memory.trust == Trust::External || fact.trust == Trust::External;
-        if relationship.subject == topic.subject || is_external {
+        if relationship.subject == topic.subject {
             return None;
         }
 
         let rest = strip_name_prefix(&fact.text, &relationship.value)?;
-        let owner = relationship_memory.text.get(..relationship.subject.len())?;
-        if owner.to_lowercase() != relationship.subject {
-            return None;
-        }
-
+        let owner = owner_name(relationship_memory, relationship)?;
         let text = format!("{owner}'s {}{rest}", relationship.attribute);
         let key = TopicId::derived(
             &self.container,
@@ -226,6 +240,12 @@ fn inference_forgotten(
         at: *at,
         reason: Some("declined".into()),
     })
+}
+
+/// Returns the name of the one whose relationship it is, if the memory begins with it.
+fn owner_name<'a>(relationship_memory: &'a Memory, relationship: &Topic) -> Option<&'a str> {
+    let owner = relationship_memory.text.get(..relationship.subject.len())?;
+    (owner.to_lowercase() == relationship.subject).then_some(owner)
 }
 
 /// Returns the rest of a text after `name` at its beginning, if `name` ends there as a whole word.

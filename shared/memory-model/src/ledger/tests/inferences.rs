@@ -1,8 +1,15 @@
 //! Inferences from a relationship and a fact, and extensions.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use domain::{Attribution, Retraction, RetractionEffect, SourceMedium, Statement, Trust};
 
+use super::histories::store_and_restore;
+use super::topics::CountingStore;
 use super::{day, document_statements, find_memory, ledger, lives_in, statement};
+use crate::ledger::derive::MAX_INFERENCES;
+use crate::ledger::records::MapStore;
 use crate::ledger::{Ledger, MemoryRelation};
 
 fn sister() -> Statement {
@@ -117,6 +124,72 @@ fn only_relationships_lead_to_what_is_known_of_a_name() {
         2,
     );
     assert!(inferences([lives_in("Bonn", 1), about_bonn]).is_empty());
+}
+
+/// Returns statements by which several people have the boss John, and statements about John.
+fn bosses_and_facts(bosses: usize, facts: usize, trust: Trust) -> (Vec<Statement>, Vec<Statement>) {
+    let boss = |number| {
+        let subject = format!("x{number}");
+        let text = format!("X{number}'s boss is John.");
+        let stated = statement(&text, Some((&subject, "boss", "john")), 1);
+        Statement { trust, ..stated }
+    };
+    let fact = |number| {
+        let attribute = format!("number {number}");
+        let text = format!("John has the number {number}.");
+        let stated = statement(&text, Some(("john", &attribute, "yes")), 1);
+        Statement { trust, ..stated }
+    };
+    (
+        (0..bosses).map(boss).collect(),
+        (0..facts).map(fact).collect(),
+    )
+}
+
+#[test]
+fn a_container_has_a_limited_number_of_inferences() {
+    let (bosses, facts) = bosses_and_facts(40, 40, Trust::User);
+    let ledger = ledger([
+        document_statements(1, bosses),
+        document_statements(2, facts),
+    ]);
+    assert_eq!(ledger.inferences().count(), MAX_INFERENCES);
+}
+
+#[test]
+fn external_statements_are_not_paired() {
+    // Relationships and facts of a size at which their pairs would take minutes.
+    let (bosses, facts) = bosses_and_facts(4_000, 4_000, Trust::External);
+    let own = statement("Zoe's boss is John.", Some(("zoe", "boss", "john")), 1);
+    let fact = statement("John likes jazz.", Some(("john", "music", "jazz")), 1);
+    let ledger = ledger([
+        document_statements(1, bosses),
+        document_statements(2, facts),
+        document_statements(3, vec![own, fact]),
+    ]);
+    let inferred: Vec<String> = ledger.inferences().map(|it| it.text.clone()).collect();
+    assert_eq!(inferred, ["Zoe's boss likes jazz."]);
+}
+
+#[test]
+fn an_external_relationship_reads_no_facts() {
+    let reads_with = |fact_count: usize| {
+        let (bosses, facts) = bosses_and_facts(1, fact_count, Trust::External);
+        let ledger = ledger([
+            document_statements(1, bosses),
+            document_statements(2, facts),
+        ]);
+        let mut records = MapStore::default();
+        store_and_restore(&ledger, &mut records);
+
+        let reads = AtomicUsize::new(0);
+        let store = Arc::new(CountingStore { records, reads });
+        let mut restored = Ledger::restore(ledger.container.clone(), store.clone()).unwrap();
+        restored.insert_document(document_statements(3, vec![lives_in("Bonn", 2)]));
+        restored.recompute_memories();
+        store.reads.load(Ordering::Relaxed)
+    };
+    assert_eq!(reads_with(1), reads_with(30));
 }
 
 fn has_extensions(ledger: &Ledger) -> bool {

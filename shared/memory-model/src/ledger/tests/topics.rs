@@ -232,9 +232,9 @@ fn statements_that_begin_like_too_many_others_extend_none() {
 
 /// A store that counts the records that are read.
 #[derive(Debug)]
-struct CountingStore {
-    records: MapStore,
-    reads: AtomicUsize,
+pub(super) struct CountingStore {
+    pub(super) records: MapStore,
+    pub(super) reads: AtomicUsize,
 }
 
 impl LedgerStore for CountingStore {
