@@ -158,6 +158,32 @@ async fn forgetting_the_present_answer_does_not_bring_back_the_one_before() {
 }
 
 #[tokio::test]
+async fn what_is_forgotten_is_not_shown_beside_results() {
+    let client = client_with_box().await;
+    let old = write_memory(&client, "I live in Bonn.").await;
+    write_memory(&client, "I live in Oslo.").await;
+    forget_memory(&client, json!({"id": old})).await;
+
+    for (forgotten, parents) in [(false, vec![]), (true, vec!["I live in Bonn."])] {
+        let body = json!({
+            "q": "Where do I live?", "containerTag": "box", "threshold": 0, "explain": true,
+            "include": {"relatedMemories": true, "forgottenMemories": forgotten},
+        });
+        let answer = client.post("/v4/search", body).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+        let rows = answer.body["results"].as_array().expect("rows");
+        let mut rows = rows.iter();
+        let row = rows.find(|row| row["memory"] == "I live in Oslo.");
+        let row = row.expect("the present answer");
+
+        let shown = collect_field(&row["context"]["parents"], "memory");
+        assert_eq!(shown, parents);
+        let shown = collect_field(&row["explain"]["history"], "memory");
+        assert_eq!(shown, [parents, vec!["I live in Oslo."]].concat());
+    }
+}
+
+#[tokio::test]
 async fn a_document_or_a_chunk_of_it_names_the_memories_that_it_supports() {
     let client = client_with_box().await;
     let filler =

@@ -231,6 +231,27 @@ async fn a_forgotten_memory_is_a_result_only_where_it_is_asked_for() {
 }
 
 #[tokio::test]
+async fn a_forgotten_relative_is_shown_only_where_it_is_asked_for() {
+    let client = client_with_box().await;
+    let first = write_memory(&client, "The ferry leaves at eight.").await;
+    let correction = json!({"id": first, "newContent": "The ferry leaves at nine."});
+    let second = correct_memory(&client, correction).await;
+    forget_memory(&client, json!({"id": first})).await;
+
+    for (forgotten, parents) in [(false, vec![]), (true, vec![first.clone()])] {
+        let body = json!({
+            "query": "When does the ferry leave?", "searchMode": "memories", "threshold": 0,
+            "include": {"related": true, "forgotten": forgotten},
+        });
+        let found = search(&client, body).await;
+        let mut results = found["results"].as_array().expect("results").iter();
+        let present = results.find(|result| result["id"] == second["id"]);
+        let related = &present.expect("the correction")["included"]["related"];
+        assert_eq!(collect_field(&related["parents"], "id"), parents);
+    }
+}
+
+#[tokio::test]
 async fn a_namespace_that_does_not_exist_is_empty() {
     let client = client_with_box().await;
     let answer = client

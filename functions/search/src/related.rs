@@ -48,12 +48,32 @@ struct RelatedMemory {
     origin: Option<Attribution>,
 }
 
-/// Returns the other versions of a memory, the newest first, each with its distance from the
-/// memory: -1 is the version before it.
-pub(crate) fn other_versions(ledger: &Ledger, memory: &Memory) -> Vec<(Arc<Memory>, i64)> {
+/// The choice of the memories that are shown beside a result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShownMemories {
+    /// The time of the search.
+    pub(crate) now: Timestamp,
+    /// True if the request includes memories that were forgotten or have expired.
+    pub(crate) includes_forgotten: bool,
+}
+
+impl ShownMemories {
+    /// Checks whether a memory is shown.
+    pub(crate) fn shows(self, memory: &Memory) -> bool {
+        self.includes_forgotten || !memory.is_forgotten(self.now)
+    }
+}
+
+/// Returns the other versions of a memory that are shown, the newest first, each with its distance
+/// from the memory: -1 is the version before it.
+pub(crate) fn other_versions(
+    ledger: &Ledger,
+    memory: &Memory,
+    shown: ShownMemories,
+) -> Vec<(Arc<Memory>, i64)> {
     let mut versions = Vec::new();
     for other in ledger.memory_history(memory).into_iter().rev() {
-        if other.id != memory.id {
+        if other.id != memory.id && shown.shows(&other) {
             let distance = i64::from(other.version) - i64::from(memory.version);
             versions.push((other, distance));
         }
@@ -62,15 +82,17 @@ pub(crate) fn other_versions(ledger: &Ledger, memory: &Memory) -> Vec<(Arc<Memor
     versions
 }
 
-/// Returns the memories of these relations that are no other versions.
+/// Returns the memories of these relations that are no other versions and that are shown.
 pub(crate) fn linked_memories(
     ledger: &Ledger,
     relations: &BTreeMap<MemoryId, MemoryRelation>,
+    shown: ShownMemories,
 ) -> Vec<(Arc<Memory>, MemoryRelation)> {
     let mut linked = Vec::new();
     for (id, relation) in relations {
         if *relation != MemoryRelation::Updates
             && let Some(other) = ledger.get(id)
+            && shown.shows(&other)
         {
             linked.push((other, *relation));
         }
@@ -79,8 +101,12 @@ pub(crate) fn linked_memories(
     linked
 }
 
-/// Returns the memories that are related to `memory`.
-pub(crate) fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContext {
+/// Returns the memories that are related to `memory` and that are shown.
+pub(crate) fn related_context(
+    ledger: &Ledger,
+    memory: &Memory,
+    shown: ShownMemories,
+) -> RelatedContext {
     let related = |other: &Memory, relation, version| RelatedMemory {
         relation,
         version,
@@ -92,7 +118,7 @@ pub(crate) fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContex
     };
 
     let mut context = RelatedContext::default();
-    for (other, distance) in other_versions(ledger, memory) {
+    for (other, distance) in other_versions(ledger, memory, shown) {
         let side = if distance < 0 {
             &mut context.parents
         } else {
@@ -109,13 +135,15 @@ pub(crate) fn related_context(ledger: &Ledger, memory: &Memory) -> RelatedContex
         (&memory.relations, &mut context.parents),
         (&memory.reverse_relations, &mut context.children),
     ] {
-        for (other, relation) in linked_memories(ledger, relations) {
+        for (other, relation) in linked_memories(ledger, relations, shown) {
             side.push(related(&other, relation.as_str(), None));
         }
     }
 
     for id in &memory.contradicts {
-        if let Some(other) = ledger.get(id) {
+        if let Some(other) = ledger.get(id)
+            && shown.shows(&other)
+        {
             context.related.push(related(&other, "contradicts", None));
         }
     }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::engine::{FoundChunk, FoundMemory, load_document_chunks};
 use crate::mask::{forgotten_spans, mask_text};
-use crate::related::{RelatedContext, related_context};
+use crate::related::{RelatedContext, ShownMemories, related_context};
 use crate::run::Sources;
 use crate::summaries::summary_schema;
 use crate::v4::{IncludedParts, non_empty_metadata};
@@ -371,6 +371,10 @@ pub(crate) fn memory_result(
     } = found;
     let ledger = sources.memories[hit.container].ledger();
     let filepath = ledger.filepath_of(&memory);
+    let shown = ShownMemories {
+        now,
+        includes_forgotten: include.forgotten_memories,
+    };
     let mut shown_documents = None;
     if include.shows_documents() {
         let documents = ledger.documents_of(&memory);
@@ -399,11 +403,11 @@ pub(crate) fn memory_result(
         is_forgotten: memory.is_forgotten(now).then_some(true),
         context: include
             .related_memories
-            .then(|| related_context(ledger, &memory)),
+            .then(|| related_context(ledger, &memory, shown)),
         documents: shown_documents,
         chunks,
         is_aggregated: is_aggregated.then_some(true),
-        explain: explain.then(|| explain_memory(ledger, &memory, &hit.scores)),
+        explain: explain.then(|| explain_memory(ledger, &memory, shown, &hit.scores)),
     })))
 }
 
@@ -433,10 +437,12 @@ fn source_chunks(memory: &Memory, sources: &Sources) -> Result<Vec<SourceChunk>>
     Ok(found)
 }
 
-/// Returns the sources and the history of a memory, with the parts of its score.
+/// Returns the sources of a memory and the versions of its history that are shown, with the parts of
+/// its score.
 fn explain_memory(
     ledger: &Ledger,
     memory: &Memory,
+    shown: ShownMemories,
     scores: &search_engine::HitScores,
 ) -> MemoryExplanation {
     let mut sources = Vec::with_capacity(memory.sources.len());
@@ -452,6 +458,9 @@ fn explain_memory(
 
     let mut history = Vec::new();
     for version in ledger.memory_history(memory) {
+        if version.id != memory.id && !shown.shows(&version) {
+            continue;
+        }
         history.push(MemoryHistoryEntry {
             id: version.id.clone(),
             memory: version.text.clone(),

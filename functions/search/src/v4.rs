@@ -124,7 +124,7 @@ pub(crate) struct IncludedParts {
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) related_memories: bool,
-    /// Memories that were forgotten or have expired, as results.
+    /// Memories that were forgotten or have expired, as results and among their related memories.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(crate) forgotten_memories: bool,

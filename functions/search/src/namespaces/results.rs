@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::search::IncludedParts;
 use crate::engine::{FoundChunk, FoundMemory};
 use crate::rank::ResultRow;
-use crate::related::{linked_memories, other_versions};
+use crate::related::{ShownMemories, linked_memories, other_versions};
 use crate::run::Sources;
 
 /// A memory or a chunk that was found.
@@ -106,11 +106,17 @@ impl SearchResult {
         now: Timestamp,
     ) -> Self {
         let FoundMemory { hit, memory, .. } = found;
+        let shown = ShownMemories {
+            now,
+            includes_forgotten: include.forgotten,
+        };
         let included = include.has_any().then(|| {
             let documents = ledger.documents_of(&memory);
             let document = documents.first().filter(|_| include.documents);
             IncludedResultParts {
-                related: include.related.then(|| related_memories(ledger, &memory)),
+                related: include
+                    .related
+                    .then(|| related_memories(ledger, &memory, shown)),
                 document: document.map(|document| SourceDocument::new(document, names)),
             }
         });
@@ -139,9 +145,10 @@ impl IncludedParts {
     }
 }
 
-fn related_memories(ledger: &Ledger, memory: &Memory) -> RelatedMemories {
+/// Returns the memories that are related to `memory` and that are shown.
+fn related_memories(ledger: &Ledger, memory: &Memory, shown: ShownMemories) -> RelatedMemories {
     let mut related = RelatedMemories::default();
-    for (other, distance) in other_versions(ledger, memory) {
+    for (other, distance) in other_versions(ledger, memory, shown) {
         let shape = RelatedMemory::new(&other, MemoryRelation::Updates, Some(distance), None);
         if distance < 0 {
             related.parents.push(shape);
@@ -152,7 +159,7 @@ fn related_memories(ledger: &Ledger, memory: &Memory) -> RelatedMemories {
     }
 
     for relations in [&memory.relations, &memory.reverse_relations] {
-        for (other, relation) in linked_memories(ledger, relations) {
+        for (other, relation) in linked_memories(ledger, relations, shown) {
             related
                 .siblings
                 .push(RelatedMemory::new(&other, relation, None, None));

@@ -109,10 +109,10 @@ pub(super) struct IncludedParts {
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
     pub(super) related: bool,
-    /// Memories that were forgotten or have expired, as results.
+    /// Memories that were forgotten or have expired, as results and among their related memories.
     #[serde(deserialize_with = "deserialize_bool")]
     #[schemars(schema_with = "edge::flexible_boolean_schema")]
-    forgotten: bool,
+    pub(super) forgotten: bool,
 }
 
 /// The results of a search in a namespace.
