@@ -117,7 +117,8 @@ pub(crate) async fn extract_statements(
 fn keep_first_times(statements: &mut [Statement], previous: &StatementSet, sent_at: Timestamp) {
     let mut said_at_by_text: HashMap<&str, Timestamp> = HashMap::new();
     for known in &previous.statements {
-        said_at_by_text.insert(&known.text, known.said_at);
+        let first = said_at_by_text.entry(&known.text).or_insert(known.said_at);
+        *first = known.said_at.min(*first);
     }
 
     for statement in statements {
@@ -352,5 +353,44 @@ fn speaker_role(role: &str, name: Option<&str>) -> Role {
         ("assistant", Some(name)) if !is_machine(name) => Role::User,
         ("assistant", _) => Role::Assistant,
         _ => Role::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(text: &str, day: i64) -> Statement {
+        let statement = json!({
+            "text": text, "start": 0, "end": 1, "kind": "fact", "confidence": 0.8,
+            "trust": "user", "said_at": Timestamp::from_millis(day * 86_400_000),
+        });
+        serde_json::from_value(statement).expect("a statement")
+    }
+
+    #[test]
+    fn a_sentence_keeps_the_first_of_its_times() {
+        let previous = StatementSet {
+            v: StatementSet::VERSION,
+            statements: vec![
+                said("I tango.", 2),
+                said("I tango.", 1),
+                said("I tango.", 3),
+                said("I sing.", 4),
+            ],
+        };
+        let sent_at = said("", 5).said_at;
+        let mut statements = [
+            said("I tango.", 5),
+            said("I tango.", 3),
+            said("I sing.", 5),
+            said("I swim.", 5),
+        ];
+
+        keep_first_times(&mut statements, &previous, sent_at);
+        let times = statements.map(|statement| statement.said_at);
+        assert_eq!(times, [1, 3, 4, 5].map(|day| said("", day).said_at));
     }
 }
