@@ -347,8 +347,9 @@ pub(crate) fn operations() -> Vec<Operation> {
             .description(
                 "Lasting traits come in the order of instructions, preferences and facts. \
                  Everything else, and the sentences in buckets, come with their day, the newest \
-                 first. Instructions and preferences are always included, whatever the room. A \
-                 container that does not exist has an empty profile. A request with the header \
+                 first. Instructions and preferences are chosen first. Without `maxTokens`, they \
+                 may take twice the room of their part, and the newest of them is always included. \
+                 A container that does not exist has an empty profile. A request with the header \
                  `Accept: text/markdown` is answered with Markdown.",
             )
             .body::<ProfileRequest>(json!({

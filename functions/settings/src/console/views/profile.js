@@ -102,7 +102,7 @@ function createForm(choice, onChange) {
       createField(
         "Most tokens",
         tokens,
-        "For lasting traits and everything else together. Empty: 1,000 for the traits and 600 for the others. Instructions and preferences are always included.",
+        "For lasting traits and everything else together. Empty: 1,000 for the traits and 600 for the others, and twice as much for instructions and preferences.",
       ),
       createField("Question (optional)", question, "Memories that answer it are found as well."),
     ),
