@@ -196,7 +196,8 @@ pub struct Statement {
 pub struct Retraction {
     /// The effect on the earlier statements.
     pub effect: RetractionEffect,
-    /// Words in lower case. An earlier statement that has one of them is taken back.
+    /// Words in lower case that mean an earlier statement. `#` stands for any amount of money. An
+    /// ending means a statement that has all of them, any other effect one that has one of them.
     pub words: Vec<String>,
     /// Aspects of the speaker's life that have changed or ended: `job`. An earlier statement about
     /// one of them is taken back, whatever its words.

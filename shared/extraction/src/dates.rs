@@ -24,7 +24,8 @@ pub(crate) use names::{
 pub(crate) enum DateDirection {
     Past,
     Future,
-    /// The nearest day in either direction.
+    /// The nearest date in either direction, if it names a month. A day of the week or of a month
+    /// alone is the next one.
     Either,
 }
 
