@@ -17,9 +17,10 @@ mod mem0;
 mod restore;
 #[cfg(test)]
 mod tests;
+mod verification;
 mod zep;
 
-pub use backup::{BackupManifest, ContainerBackup, restore_backup, write_backup};
+pub use backup::{BackupManifest, ContainerBackup, RestoreReport, restore_backup, write_backup};
 pub use export::{ExportReport, export_container};
 pub use import::{ImportFormat, ImportOptions, ImportReport, import_file};
 pub use indicatif::ProgressBar;

@@ -6,6 +6,8 @@ use std::process::{Output, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::documents::multipart_form;
+use crate::http;
 use crate::server::{RecollectServer, recollect_command};
 
 fn run(data: &Path, arguments: &[&str]) -> Output {
@@ -228,10 +230,19 @@ fn a_backup_has_everything_and_its_restoration_is_verified() {
     let memory = json!({"containerTag": "maps", "memories": [{"content": "User lives in Oslo."}]});
     assert_eq!(server.call("POST", "/v4/memories", &memory).status, 201);
 
+    // A document that has failed is processed again after a restoration, which is no difference.
+    let broken = b"%PDF-1.7 and then nothing of the kind";
+    let (kind, body) = multipart_form("broken.pdf", broken, &[("containerTag", "keys")]);
+    let headers = [("content-type", kind.as_str())];
+    let path = "/v3/documents/file";
+    let accepted = http::send(server.address(), "POST", path, &headers, &body).unwrap();
+    assert_eq!(accepted.status, 200, "{}", accepted.body);
+    server.wait_until_idle();
+
     // While the server runs.
     let backup = backup.to_str().unwrap();
     let said = run_to_end(&here, &["backup", backup]);
-    assert!(said.contains("Saved 3 documents and"), "{said}");
+    assert!(said.contains("Saved 4 documents and"), "{said}");
     assert!(said.contains("of 2 containers"), "{said}");
     let again = run(&here, &["backup", backup]);
     assert_eq!(again.status.code(), Some(1));
@@ -243,6 +254,7 @@ fn a_backup_has_everything_and_its_restoration_is_verified() {
             said.contains("Verified: every container is as it was."),
             "{said}"
         );
+        assert!(said.contains("1 documents are processed again"), "{said}");
     }
     let said = run_to_end(&there, &["check"]);
     assert!(said.contains("0 findings"), "{said}");

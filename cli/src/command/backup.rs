@@ -50,19 +50,31 @@ pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
     let bar = progress_bar("Restoring {msg} [{bar:24}] {percent}%")?;
     let restored = restore_backup(&ctx, &options.folder, &bar).await;
     bar.finish_and_clear();
-    let (manifest, differences) = restored?;
+    let report = restored?;
     print_line!(
         "Restored {} of {}.",
-        describe(&manifest),
-        manifest.created_at
+        describe(&report.manifest),
+        report.manifest.created_at
     );
-    for difference in &differences {
+    if report.reprocessed > 0 {
+        print_line!(
+            "{} documents are processed again: they were not done, or had failed.",
+            report.reprocessed
+        );
+    }
+    if report.without_content > 0 {
+        print_line!(
+            "{} documents are left out: their files had not arrived.",
+            report.without_content
+        );
+    }
+    for difference in &report.differences {
         print_line!("Not as in the backup: {difference}");
     }
-    if differences.is_empty() {
+    if report.differences.is_empty() {
         print_line!("Verified: every container is as it was.");
     }
-    Ok(exit_code(differences.is_empty()))
+    Ok(exit_code(report.differences.is_empty()))
 }
 
 fn describe(manifest: &BackupManifest) -> String {

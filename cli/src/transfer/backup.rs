@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use super::export::export_container;
 use super::import::{ImportFormat, ImportOptions, import_file};
+use super::verification::ContentDigest;
 use crate::inventory::visit_blobs;
 
 /// The file that says what is in a backup. A folder without it is incomplete.
@@ -53,6 +54,20 @@ pub struct ContainerBackup {
     sha256: String,
     /// The documents that could not be read.
     pub damaged: Vec<String>,
+}
+
+/// The outcome of a restoration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// What the backup has.
+    pub manifest: BackupManifest,
+    /// A line for each container that is not as in the backup.
+    pub differences: Vec<String>,
+    /// The number of documents that were not done when the backup was made, and are processed again.
+    pub reprocessed: usize,
+    /// The number of documents that are left out because their announced file had not arrived when the
+    /// backup was made.
+    pub without_content: usize,
 }
 
 impl BackupManifest {
@@ -149,17 +164,13 @@ async fn is_gone(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<bool>
     }
 }
 
-/// Reads everything of a backup back, and compares what is stored afterwards with the backup. Returns
-/// the manifest, and a line for each container that differs. Documents and memories that are there already
-/// stay as they are. The settings of each organization become those of the backup.
+/// Reads everything of a backup back, and compares what is stored afterwards with the backup. Documents and
+/// memories that are there already stay as they are. The settings of each organization become those of the
+/// backup.
 ///
 /// # Errors
 /// Fails if the folder has no complete backup, or if something cannot be read or written.
-pub async fn restore_backup(
-    ctx: &Ctx,
-    folder: &Path,
-    bar: &ProgressBar,
-) -> Result<(BackupManifest, Vec<String>)> {
+pub async fn restore_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result<RestoreReport> {
     let manifest = read_manifest(folder)?;
     let mut organizations = BTreeSet::new();
     for container in &manifest.containers {
@@ -180,8 +191,20 @@ pub async fn restore_backup(
             .with_context(|| format!("cannot restore {}", path.display()))?;
     }
 
-    let differences = find_differences(ctx, &manifest, bar).await?;
-    Ok((manifest, differences))
+    let mut report = RestoreReport {
+        manifest,
+        differences: Vec::new(),
+        reprocessed: 0,
+        without_content: 0,
+    };
+    for container in &report.manifest.containers {
+        let backup = digest_file(folder, container)?;
+        report.reprocessed += backup.content.reprocessed();
+        report.without_content += backup.content.without_content;
+        let difference = find_difference(ctx, container, &backup, bar).await?;
+        report.differences.extend(difference);
+    }
+    Ok(report)
 }
 
 fn read_manifest(folder: &Path) -> Result<BackupManifest> {
@@ -203,31 +226,56 @@ fn read_manifest(folder: &Path) -> Result<BackupManifest> {
     Ok(manifest)
 }
 
-/// Exports each container again, and returns a line for each that is not as it was.
-async fn find_differences(
+/// The file of a container in a backup, as it is read.
+struct BackupFile {
+    content: ContentDigest,
+    sha256: String,
+}
+
+/// Reads the file of a container once more, to compare with it.
+fn digest_file(folder: &Path, container: &ContainerBackup) -> Result<BackupFile> {
+    let path = folder.join(&container.file);
+    let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut out = DigestWriter::new(ContentDigest::of_backup());
+    io::copy(&mut BufReader::new(file), &mut out)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+
+    let content = std::mem::take(&mut out.out);
+    Ok(BackupFile {
+        content,
+        sha256: out.finish(),
+    })
+}
+
+/// Exports a container again, and returns a line if it is not as in the backup.
+async fn find_difference(
     ctx: &Ctx,
-    manifest: &BackupManifest,
+    container: &ContainerBackup,
+    backup: &BackupFile,
     bar: &ProgressBar,
-) -> Result<Vec<String>> {
-    let mut differences = Vec::new();
-    for container in &manifest.containers {
-        let tenant = Tenant::for_operator(container.org.clone());
-        let mut out = DigestWriter::new(io::sink());
-        let report =
-            export_container(ctx, &tenant, &container.container_tag, &mut out, bar).await?;
-        if out.finish() != container.sha256 {
-            let (org, tag) = (&container.org, &container.container_tag);
-            let counts = (report.documents, report.memories);
-            differences.push(match counts == (container.documents, container.memories) {
-                true => format!("{org} {tag}: the content differs"),
-                false => format!(
-                    "{org} {tag}: {} documents and {} memories, {} and {} in the backup",
-                    counts.0, counts.1, container.documents, container.memories
-                ),
-            });
-        }
+) -> Result<Option<String>> {
+    let (org, tag) = (&container.org, &container.container_tag);
+    if backup.sha256 != container.sha256 {
+        let difference = format!("{org} {tag}: the file {} was changed", container.file);
+        return Ok(Some(difference));
     }
-    Ok(differences)
+
+    let tenant = Tenant::for_operator(org.clone());
+    let mut present = ContentDigest::after_restoration(&backup.content);
+    export_container(ctx, &tenant, tag, &mut present, bar).await?;
+    if present.is_same(&backup.content) {
+        return Ok(None);
+    }
+
+    let counts = (present.documents, present.memories);
+    let expected = (backup.content.documents, backup.content.memories);
+    Ok(Some(match counts == expected {
+        true => format!("{org} {tag}: the content differs"),
+        false => format!(
+            "{org} {tag}: {} documents and {} memories, {} and {} in the backup",
+            counts.0, counts.1, expected.0, expected.1
+        ),
+    }))
 }
 
 /// Returns the organizations for which something is stored.
