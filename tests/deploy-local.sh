@@ -169,6 +169,9 @@ if grep -q 'MAY BE LOST' "$work/recover.log"; then fail "recover loses a store";
 grep -q '^Brought back [1-9]' "$work/recover.log" || fail "no object came back"
 find_lighthouse() { call_api "$api/v3/documents/lighthouse" | grep -q 'counts ships'; }
 wait_for 30 "the deleted document" find_lighthouse
+# As after an interruption when the stack had changed.
+deploy recover --time "$time" >"$work/recover-again.log" || fail "a repeated recover"
+grep -q "^The stack already uses $records" "$work/recover-again.log" || fail "recover does not go on"
 "$recollect" check --stack "$stack" >"$work/check.log" || { cat "$work/check.log" >&2; fail "check of the recovered stack"; }
 
 say "sending a message that cannot be read"

@@ -40,6 +40,11 @@ pub(super) async fn run_recover(options: Recover) -> Result<ExitCode> {
     }
 
     for (source, copy) in copies {
+        if source == copy {
+            // A recovery was interrupted after the change of the stack.
+            print_line!("The stack already uses {copy}.");
+            continue;
+        }
         let bar = spinner(
             "{spinner} {msg} [{elapsed}]",
             format!("Restoring {source} into {copy}"),
