@@ -60,11 +60,19 @@ mkdir -p "$home/bin" "$home/share/man/man1" "$home/share/bash-completion/complet
 # Replaced at once, because the old program may be running.
 cp "$unpacked/recollect" "$home/bin/.recollect.new"
 chmod 755 "$home/bin/.recollect.new"
+if ! installed=$("$home/bin/.recollect.new" --version); then
+  rm -f "$home/bin/.recollect.new"
+  case $os in
+    linux) fail "the program does not run here: it needs glibc 2.17, which systems with musl such as Alpine lack." \
+      "Use the container image; nothing is installed" ;;
+    *) fail "the program does not run here; it needs macOS 11. Nothing is installed" ;;
+  esac
+fi
 mv -f "$home/bin/.recollect.new" "$home/bin/recollect"
 cp "$unpacked/man/recollect.1" "$home/share/man/man1/"
 cp "$unpacked/completions/recollect.bash" "$home/share/bash-completion/completions/recollect"
 
-echo "$("$home/bin/recollect" --version) is installed in $home/bin."
+echo "$installed is installed in $home/bin."
 case ":$PATH:" in
   *":$home/bin:"*) ;;
   *) echo "Add it to your PATH: export PATH=\"$home/bin:\$PATH\"" ;;

@@ -11,7 +11,11 @@ mkdir -p "$work"/{launcher,platform/bin} "$out"
 
 install -m 755 "$binary" "$work/platform/bin/recollect"
 cp LICENSE "$work/platform/"
-sed "s/VERSION/$version/g; s/OS/$npm_os/g; s/CPU/$npm_cpu/g" packages/npm/platform.json >"$work/platform/package.json"
+# Only packages for Linux name the C library that they need.
+libc=
+[[ $npm_os == linux ]] || libc='/"libc"/d'
+sed "s/VERSION/$version/g; s/OS/$npm_os/g; s/CPU/$npm_cpu/g; $libc" packages/npm/platform.json \
+  >"$work/platform/package.json"
 
 cp LICENSE packages/npm/recollect.js "$work/launcher/"
 cp packages/description.md "$work/launcher/README.md"

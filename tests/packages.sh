@@ -61,6 +61,19 @@ if "${newcomer[@]}" sh "$work/installer/install.sh" 2>"$work/refusal.log"; then 
 grep --quiet "is not what was released" "$work/refusal.log" || fail "the refusal does not say why"
 stop_started
 
+say "a system that cannot run the program"
+# Its loader is missing, as that of glibc is with musl.
+printf '#!/no/loader\n' >"$work/foreign"
+RECOLLECT_HOST_BINARY=$program packages/archive.sh "$work/foreign" "$target" "$work/foreign-files"
+packages/checksums.sh "$work/foreign-files"
+ln -sfn "$work/foreign-files" "$work/site/latest/download"
+serve_releases
+if "${newcomer[@]}" sh "$work/installer/install.sh" 2>"$work/refusal.log"; then fail "a foreign program was installed"; fi
+grep --quiet "needs glibc 2.17" "$work/refusal.log" || fail "the refusal does not say why"
+"${newcomer[@]}" recollect --version >/dev/null || fail "the program that was there is gone"
+[[ ! -e $work/home/.local/bin/.recollect.new ]] || fail "the foreign program is left"
+stop_started
+
 say "the wheel"
 environment_of wheel wheel==0.47.0
 PYTHON=$environment/bin/python packages/wheel.sh "$program" "$target" "$work/wheels"
@@ -78,5 +91,15 @@ mkdir "$work/project"
 npm install --prefix "$work/project" --offline --no-audit --no-fund --loglevel=error "$work"/npm/recollect-linux-*.tgz \
   "$work"/npm/recollect-[0-9]*.tgz >/dev/null
 remember "$environment/bin/node" "$work/project/node_modules/recollect/recollect.js"
+
+say "the launcher with musl"
+tar -xzOf "$work"/npm/recollect-linux-*.tgz package/package.json | grep --quiet '"libc": \["glibc"\]' ||
+  fail "the package of the platform does not name its C library"
+# npm leaves out the package of the platform there.
+mkdir "$work/musl"
+cp packages/npm/recollect.js "$work/musl/"
+echo 'process.report.getReport = () => ({ header: {} });' >"$work/musl/report.js"
+if node --require "$work/musl/report.js" "$work/musl/recollect.js" 2>"$work/musl.log"; then fail "it started without a program"; fi
+grep --quiet "has musl" "$work/musl.log" || fail "the launcher does not say why"
 
 say "passed"
