@@ -53,7 +53,7 @@ pub struct CheckReport {
 /// Checks every container of every organization: its records, the blobs to which they refer, the
 /// index, and blobs to which nothing refers. With `repair`, derived data is rebuilt, lost data is
 /// marked as failed, and orphans are deleted. Documents that have to be processed again are queued
-/// for a running server or `recollect work`.
+/// for a running server, `recollect work`, or the functions of the stack.
 ///
 /// # Errors
 /// Fails if the folder cannot be read. A container that cannot be read is a finding instead.
