@@ -48,7 +48,8 @@ pub(super) async fn list_tags(client: &ApiClient) -> Result<Vec<String>> {
         .unwrap_or_default())
 }
 
-fn tags_of(containers: &[Value]) -> Vec<String> {
+/// Returns the tags of containers as the API lists them.
+pub(super) fn tags_of(containers: &[Value]) -> Vec<String> {
     let tags = containers
         .iter()
         .filter_map(|container| text_of(&container["containerTag"]));

@@ -6,7 +6,7 @@ use anyhow::Result;
 use api_client::{ApiClient, ApiError, StatusCode};
 use serde_json::{Value, json};
 
-use super::api::get;
+use super::api::{get, tags_of};
 use super::output::{Outcome, Output, clean_text, count, one_line};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Status;
@@ -136,7 +136,7 @@ impl ServiceStatus {
     fn key(&self) -> String {
         let text = |value: &Value| one_line(value.as_str().unwrap_or("unknown"));
         let reach = match self.session["containerTags"].as_array() {
-            Some(tags) => tags.iter().map(text).collect::<Vec<_>>().join(", "),
+            Some(tags) => one_line(&tags_of(tags).join(", ")),
             None => "all containers".to_owned(),
         };
         format!(
@@ -205,7 +205,12 @@ mod tests {
         let status = ServiceStatus {
             service: "http://127.0.0.1:8787".to_owned(),
             api_version: "3.0.0".into(),
-            session: json!({"user": {"name": "laptop"}, "org": {"id": "acme"}, "role": "viewer", "containerTags": ["a"]}),
+            session: json!({
+                "user": {"name": "laptop"}, "org": {"id": "acme"}, "role": "viewer",
+                "containerTags": [
+                    {"containerTag": "a", "permission": "read"}, {"containerTag": "b", "permission": "read"},
+                ],
+            }),
             containers: Some(json!([
                 {"documentCount": 2, "memoryCount": 3}, {"documentCount": 1, "memoryCount": 0},
             ])),
@@ -218,7 +223,7 @@ mod tests {
             "\
 service     http://127.0.0.1:8787 answers
 version     API 3.0.0, this program {own}
-key         laptop, viewer of the organization acme, reaches a
+key         laptop, viewer of the organization acme, reaches a, b
 content     3 documents and 3 memories in 2 containers
 processing  1 embedding, 2 queued
 failed      1 document
