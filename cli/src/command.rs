@@ -23,6 +23,7 @@ mod generate;
 mod keys;
 mod mcp;
 mod place;
+mod progress;
 mod recall;
 mod recover;
 mod serve;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use super::place::open_place;
-use super::transfer::progress_bar;
+use super::progress::progress_bar;
 use crate::arguments::Backup;
 use crate::transfer::{BackupManifest, restore_backup, write_backup};
 
@@ -21,7 +21,7 @@ pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
         );
     }
     let ctx = open_place(&options.place).await?;
-    let bar = progress_bar("Saving {msg} [{bar:24}] {pos}/{len} documents")?;
+    let bar = progress_bar("Saving {msg} [{bar:24}] {pos}/{len} documents", 0)?;
     let manifest = write_backup(&ctx, &options.folder, &bar).await;
     bar.finish_and_clear();
     let manifest = manifest?;
@@ -47,7 +47,7 @@ pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
 
 pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
     let ctx = open_place(&options.place).await?;
-    let bar = progress_bar("Restoring {msg} [{bar:24}] {percent}%")?;
+    let bar = progress_bar("Restoring {msg} [{bar:24}] {percent}%", 0)?;
     let restored = restore_backup(&ctx, &options.folder, &bar).await;
     bar.finish_and_clear();
     let report = restored?;

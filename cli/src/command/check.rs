@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::log_to_stderr;
 use super::place::open_place;
+use super::progress::progress_bar;
 use crate::arguments::{Check, Place};
 use crate::check::{CheckReport, check_stored_data};
 
@@ -39,10 +39,8 @@ async fn check_and_print(options: &Check) -> Result<bool> {
     }
 
     let ctx = open_place(&options.place).await?;
-    let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
-    let bar =
-        ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style);
-    let bar = bar.with_message("Checking");
+    let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents", 0)?;
+    bar.set_message("Checking");
 
     let report = check_stored_data(&ctx, options.repair, &bar).await;
     bar.finish_and_clear();

@@ -11,10 +11,10 @@ use axum::body::Body;
 use edge::LoopbackPeer;
 use http::Request;
 use http_body_util::BodyExt;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tower::ServiceExt;
 
+use super::progress::progress_bar;
 use super::{build_outside, log_to_stderr};
 use crate::arguments::{Demo, DriveOptions, ModelOptions};
 use crate::listen::{ServingOptions, build_service};
@@ -167,9 +167,7 @@ fn document_id(response: &Value) -> Result<String> {
 
 /// Shows the progress of each document until all are done.
 async fn watch_documents(routes: &Router, documents: &[(&str, String)]) -> Result<()> {
-    let style =
-        ProgressStyle::with_template("  [{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
-    let bar = ProgressBar::new(documents.len() as u64).with_style(style);
+    let bar = progress_bar("  [{bar:24}] {pos}/{len} {msg}", documents.len())?;
     let started = Instant::now();
     let mut pending: Vec<&(&str, String)> = documents.iter().collect();
     while !pending.is_empty() {

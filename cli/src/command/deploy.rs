@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use domain::Tenant;
-use indicatif::{ProgressBar, ProgressStyle};
 use service::{Ctx, create_key, list_keys};
 use stack::{
     Account, BuiltTemplate, ChangeSet, ChangeSetRequest, DeployedStack, Deployment, ResourceChange,
@@ -15,6 +14,7 @@ use stack::{
 use super::confirm::{ask, check_terminal};
 use super::doctor::VERSION;
 use super::place::{full_key, open_stack, operator_tenant};
+use super::progress::progress_bar;
 use super::trial::{TRIAL_KEY_NAME, try_deployment};
 use crate::arguments::{ChangeOptions, Deploy, Rollback, StackOptions};
 
@@ -22,6 +22,8 @@ use crate::arguments::{ChangeOptions, Deploy, Rollback, StackOptions};
 const EXIT_TRIAL_FAILED: u8 = 3;
 /// The parameter that says for which processor the functions were built.
 const ARCHITECTURE: &str = "Arch";
+/// The progress of uploads and changes.
+const PROGRESS_TEMPLATE: &str = "[{bar:24}] {pos}/{len} {msg}";
 /// The resource types of which replacement loses data.
 const STORES: [&str; 4] = [
     "AWS::DynamoDB::Table",
@@ -35,7 +37,8 @@ pub(super) async fn run_deploy(options: Deploy) -> Result<ExitCode> {
     let built = BuiltTemplate::open(&options.functions)?;
     let account = connect(&options.stack).await?;
 
-    let bar = progress_bar(built.functions().len(), "Uploading")?;
+    let bar = progress_bar(PROGRESS_TEMPLATE, built.functions().len())?;
+    bar.set_message("Uploading");
     let uploaded = Deployment::upload(&account, &built, VERSION, |function| {
         bar.set_message(format!("Uploading {function}"));
         bar.inc(1);
@@ -240,7 +243,8 @@ fn data_loss(change: &ResourceChange) -> Option<&'static str> {
 }
 
 async fn execute(account: &Account, changes: &ChangeSet) -> Result<DeployedStack> {
-    let bar = progress_bar(changes.changes.len(), "Changing the stack")?;
+    let bar = progress_bar(PROGRESS_TEMPLATE, changes.changes.len())?;
+    bar.set_message("Changing the stack");
     let stack = changes.execute(account, |progress| match progress {
         StackProgress::Ready(resource) => {
             bar.set_message(resource);
@@ -253,13 +257,6 @@ async fn execute(account: &Account, changes: &ChangeSet) -> Result<DeployedStack
     let stack = stack.await;
     bar.finish_and_clear();
     stack
-}
-
-/// Returns a progress bar on standard error, hidden if that is not a terminal.
-fn progress_bar(length: usize, message: &'static str) -> Result<ProgressBar> {
-    let style = ProgressStyle::with_template("[{bar:24}] {pos}/{len} {msg}")?.progress_chars("=> ");
-    let bar = ProgressBar::new(u64::try_from(length)?).with_style(style);
-    Ok(bar.with_message(message))
 }
 
 /// Makes a key for an organization that never had one, but for trials, and prints it on the last line.

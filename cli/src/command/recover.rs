@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use stack::{Account, DeployedStack, Deployment, RECORDS_PARAMETER, Recovery, SECRETS_PARAMETER};
 
 use super::deploy::{StackChange, connect};
-use super::transfer::progress_bar;
+use super::progress::progress_bar;
 use crate::arguments::Recover;
 
 /// The pause between two steps of a spinner.
@@ -104,7 +104,7 @@ async fn undelete_objects(recovery: &Recovery<'_>, bucket: &str) -> Result<()> {
 }
 
 fn spinner(template: &str, message: String) -> Result<ProgressBar> {
-    let bar = progress_bar(template)?.with_message(message);
+    let bar = progress_bar(template, 0)?.with_message(message);
     bar.enable_steady_tick(SPINNER_INTERVAL);
     Ok(bar)
 }

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use domain::{ContainerTag, Tenant};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use service::Ctx;
 
 use super::place::{open_place, operator_tenant};
+use super::progress::progress_bar;
 use crate::arguments::{Export, FileFormat, Import, Owner};
 use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 
@@ -21,7 +21,7 @@ use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
     let tag = ContainerTag::parse(&options.container_tag)?;
     let (ctx, tenant) = open_owner(&options.owner).await?;
-    let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents")?
+    let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents", 0)?
         .with_message(format!("Exporting {tag}"));
     let export_file = ExportFile::new(&options.output)?;
     let mut writer = export_file.open()?;
@@ -136,7 +136,7 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
 
     let (ctx, tenant) = open_owner(&options.owner).await?;
     let bar =
-        progress_bar("{msg} [{bar:24}] {percent}%")?.with_message(format!("Importing {name}"));
+        progress_bar("{msg} [{bar:24}] {percent}%", 0)?.with_message(format!("Importing {name}"));
     if let Some(length) = length {
         bar.set_length(length);
     }
@@ -195,10 +195,4 @@ async fn open_owner(owner: &Owner) -> Result<(Ctx, Tenant)> {
     let tenant = operator_tenant(&owner.org)?;
     let ctx = open_place(&owner.place).await?;
     Ok((ctx, tenant))
-}
-
-/// Returns a progress bar on standard error, hidden if that is not a terminal.
-pub(super) fn progress_bar(template: &str) -> Result<ProgressBar> {
-    let style = ProgressStyle::with_template(template)?.progress_chars("=> ");
-    Ok(ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()).with_style(style))
 }

@@ -9,18 +9,20 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use futures::{StreamExt, stream};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use super::output::{Outcome, Output, count, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Add;
+use crate::command::progress::progress_bar;
 use find::find_files;
 use send::{Accepted, Sender, Source};
 use wait::{Processed, wait_for_all};
 
 /// The documents that are sent at a time.
 const PARALLEL: usize = 4;
+/// The progress of sending and processing.
+const PROGRESS_TEMPLATE: &str = "{msg} [{bar:24}] {pos}/{len} documents";
 /// With more documents, each is named only if it failed.
 const MAX_NAMED: usize = 20;
 
@@ -63,7 +65,8 @@ pub(super) async fn run_add(options: Add) -> Result<Outcome> {
     let processed = match options.no_wait {
         true => Vec::new(),
         false => {
-            let bar = progress_bar("Processing", accepted.len())?;
+            let bar = progress_bar(PROGRESS_TEMPLATE, accepted.len())?;
+            bar.set_message("Processing");
             let processed = wait_for_all(&service.client, &accepted, &bar).await;
             bar.finish_and_clear();
             processed?
@@ -128,7 +131,8 @@ async fn send_all(
     sender: &Sender,
     sources: &[Source],
 ) -> Result<(Vec<Accepted>, Vec<(String, String)>)> {
-    let bar = progress_bar("Sending", sources.len())?;
+    let bar = progress_bar(PROGRESS_TEMPLATE, sources.len())?;
+    bar.set_message("Sending");
     let sending = sources.iter().map(|source| {
         let bar = bar.clone();
         async move {
@@ -148,15 +152,6 @@ async fn send_all(
     }
     bar.finish_and_clear();
     Ok((accepted, refused))
-}
-
-/// Returns a progress bar on standard error, hidden if that is not a terminal.
-fn progress_bar(message: &'static str, length: usize) -> Result<ProgressBar> {
-    let style = ProgressStyle::with_template("{msg} [{bar:24}] {pos}/{len} documents")?;
-    let bar = ProgressBar::with_draw_target(Some(length as u64), ProgressDrawTarget::stderr());
-    Ok(bar
-        .with_style(style.progress_chars("=> "))
-        .with_message(message))
 }
 
 impl AddReport {
