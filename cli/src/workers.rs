@@ -37,6 +37,8 @@ const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 /// The time that a started batch has when its worker is to stop. On a full disk the SDK tries every
 /// call three times, with pauses, which adds up over the messages of a batch.
 const STOP_GRACE: Duration = Duration::from_secs(4);
+/// The time for giving documents back that are not finished when their worker is to stop.
+const GIVE_BACK_TIME: Duration = Duration::from_secs(1);
 /// The number of sweeps between two deletions of expired records, which nobody reads any more.
 const EXPIRE_EVERY_SWEEPS: u32 = 60;
 
@@ -47,6 +49,7 @@ const ERASE_EVERY_SWEEPS: u32 = 5;
 pub struct Workers {
     tasks: JoinSet<()>,
     stop: watch::Sender<bool>,
+    processor: Arc<Processor>,
     /// Separate threads for documents, which take seconds of computation. The threads of the server
     /// answer requests meanwhile.
     threads: Option<Runtime>,
@@ -76,7 +79,8 @@ impl Workers {
         let mut tasks = JoinSet::new();
         let threads = documents::document_threads()?;
         let places = ProcessingPlaces::new(documents::place_count());
-        for mut source in queue_sources(system, external_services).await? {
+        let processor = new_processor(system, external_services);
+        for mut source in queue_sources(system, external_services, processor.clone()).await? {
             let mut ready = ready.clone();
             let stopped = stopped.clone();
             let (jobs, threads) = (system.ctx.jobs.clone(), threads.handle().clone());
@@ -100,17 +104,21 @@ impl Workers {
         Ok(Self {
             tasks,
             stop,
+            processor,
             threads: Some(threads),
         })
     }
 
     /// Lets current batches finish, and stops. A batch that takes longer than four seconds is
-    /// aborted as by a kill, and done again after the next start.
+    /// aborted as by a kill, and done again after the next start. That does not count as an attempt at its
+    /// documents: a command that takes seconds would use up the attempts at a long recording.
     pub async fn stop(mut self) {
         self.stop.send(true).ok();
         let finished = async { while self.tasks.join_next().await.is_some() {} };
         if tokio::time::timeout(STOP_GRACE, finished).await.is_err() {
             warn!("work under way is broken off; the next start does it again");
+            let given_back = self.processor.give_back_documents();
+            tokio::time::timeout(GIVE_BACK_TIME, given_back).await.ok();
         }
     }
 }
@@ -124,14 +132,17 @@ impl Drop for Workers {
     }
 }
 
+fn new_processor(system: &LocalSystem, external_services: &ExternalServices) -> Arc<Processor> {
+    let readers = external_services.readers.clone();
+    Arc::new(Processor::new(system.ctx.clone(), readers))
+}
+
 async fn queue_sources(
     system: &LocalSystem,
     external_services: &ExternalServices,
+    processor: Arc<Processor>,
 ) -> Result<Vec<QueueSource>> {
-    let processor: Arc<dyn QueueWorker> = Arc::new(Processor::new(
-        system.ctx.clone(),
-        external_services.readers.clone(),
-    ));
+    let processor: Arc<dyn QueueWorker> = processor;
     let maintenance: Arc<dyn QueueWorker> = Arc::new(
         MaintenanceWorker::new(system.ctx.clone(), system.compaction)
             .with_embedder(external_services.readers.embedder.clone()),
@@ -326,8 +337,9 @@ impl QueueSet {
     /// # Errors
     /// Fails if a queue does not exist.
     pub async fn open(system: &LocalSystem, external_services: &ExternalServices) -> Result<Self> {
+        let processor = new_processor(system, external_services);
         Ok(Self {
-            sources: queue_sources(system, external_services).await?,
+            sources: queue_sources(system, external_services, processor).await?,
         })
     }
 

@@ -20,7 +20,7 @@ const FLOOD: usize = 24;
 
 /// Creates a program that accepts a document and never answers. It stands for a parser that is
 /// slower than any test waits.
-fn endless_parser() -> (PathBuf, TempDir) {
+pub(crate) fn endless_parser() -> (PathBuf, TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("parser");
     std::fs::write(&program, "#!/bin/sh\nexec sleep 600\n").expect("a program");
@@ -40,7 +40,7 @@ async fn document_status(app: &TestApp, key: &str, id: &str) -> String {
     document["status"].as_str().expect("a status").to_owned()
 }
 
-async fn wait_for(app: &TestApp, key: &str, id: &str, wanted: &str) {
+pub(crate) async fn wait_for(app: &TestApp, key: &str, id: &str, wanted: &str) {
     let begun = Instant::now();
     while document_status(app, key, id).await != wanted {
         assert!(begun.elapsed() < NEVER, "{id} is never {wanted}");

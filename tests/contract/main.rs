@@ -101,6 +101,7 @@ mod settings_secrets;
 mod several_tags;
 mod shape;
 mod steps;
+mod stopping;
 mod stored_memories;
 mod summaries;
 mod tags;

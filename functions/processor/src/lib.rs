@@ -5,6 +5,7 @@
 mod analysis;
 mod batch;
 mod commit;
+mod leases;
 mod prepare;
 mod process;
 mod provenance;
@@ -24,6 +25,7 @@ use service::Ctx;
 use tracing::{Instrument, Span, warn};
 
 use crate::batch::{BatchPart, DocumentRevision, Work, divide_batch};
+use crate::leases::HeldLeases;
 use crate::turns::CommitTurns;
 
 pub use prepare::WINDOW_CHARS;
@@ -37,6 +39,7 @@ pub struct Processor {
     ctx: Ctx,
     readers: ContentReaders,
     turns: CommitTurns,
+    leases: HeldLeases,
     /// The number of parts of a batch that are handled at a time. The time of a parser is limited by the
     /// wall clock, so it must not share its processor with many others.
     parallel: usize,
@@ -53,16 +56,37 @@ impl Processor {
             ctx,
             readers,
             turns: CommitTurns::default(),
+            leases: HeldLeases::default(),
             parallel,
+        }
+    }
+
+    /// Gives the documents back that are being processed, because their work is about to be broken off on purpose.
+    /// The attempt does not count, and another process may begin at once. Work that ends nevertheless does no harm.
+    pub async fn give_back_documents(&self) {
+        let now = self.ctx.clock.now();
+        for (tenant, document) in self.leases.list() {
+            let given_back = self
+                .ctx
+                .documents
+                .requeue_until(&tenant, &document, now)
+                .await;
+            if let Err(error) = given_back {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a document that is not finished waits for its lease to end"
+                );
+            }
         }
     }
 
     /// Does the work of a part. Returns the outcomes of its messages.
     async fn handle_part(&self, part: &BatchPart) -> Vec<DeliveryOutcome> {
-        let (ctx, readers, tenant) = (&self.ctx, &self.readers, &part.tenant);
+        let (ctx, readers, leases) = (&self.ctx, &self.readers, &self.leases);
+        let tenant = &part.tenant;
         match &part.work {
             Work::Document(document) => {
-                vec![process::process_alone(ctx, readers, tenant, document).await]
+                vec![process::process_alone(ctx, readers, leases, tenant, document).await]
             }
             Work::Texts(texts) => match self.process_texts(tenant, texts).await {
                 Ok(failed) => texts
@@ -96,7 +120,14 @@ impl Processor {
         tenant: &Tenant,
         texts: &[DocumentRevision],
     ) -> domain::Result<Vec<DocumentRevision>> {
-        let work = texts::process_texts(&self.ctx, &self.readers, &self.turns, tenant, texts);
+        let work = texts::process_texts(
+            &self.ctx,
+            &self.readers,
+            &self.turns,
+            &self.leases,
+            tenant,
+            texts,
+        );
         catch_panic(work).await
     }
 }

@@ -14,6 +14,7 @@ use crate::analysis::{
 };
 use crate::batch::DocumentRevision;
 use crate::commit::{commit_documents, is_extracted};
+use crate::leases::HeldLeases;
 use crate::prepare;
 use crate::read::{ContentReaders, ReadError};
 use crate::{MAX_ATTEMPTS, catch_panic, outcome_of};
@@ -44,10 +45,11 @@ const UNLEASED_SECONDS: i64 = 600;
 pub(crate) async fn process_alone(
     ctx: &Ctx,
     readers: &ContentReaders,
+    leases: &HeldLeases,
     tenant: &Tenant,
     (id, revision): &DocumentRevision,
 ) -> DeliveryOutcome {
-    let work = process_revision(ctx, readers, tenant, id, revision);
+    let work = process_revision(ctx, readers, leases, tenant, id, revision);
     outcome_of(catch_panic(work).await, "process a document")
 }
 
@@ -63,6 +65,7 @@ pub(crate) async fn process_alone(
 async fn process_revision(
     ctx: &Ctx,
     readers: &ContentReaders,
+    leases: &HeldLeases,
     tenant: &Tenant,
     id: &DocumentId,
     revision: &Revision,
@@ -93,6 +96,7 @@ async fn process_revision(
 
     document.set_tags(&tags);
     let is_leased = document.attempts > 0;
+    let held_lease = is_leased.then(|| leases.hold(tenant, &document));
     let result = run_stages(ctx, readers, tenant, document).await;
     if result.is_err() && is_leased {
         // Another worker may start at once instead of after the lease. If it fails too, the next
@@ -103,6 +107,7 @@ async fn process_revision(
             .await
             .ok();
     }
+    drop(held_lease);
 
     result
 }

@@ -22,6 +22,7 @@ use crate::analysis::{
 use crate::batch::DocumentRevision;
 use crate::catch_panic;
 use crate::commit::{DirectCommit, is_extracted, try_commit_documents};
+use crate::leases::HeldLeases;
 use crate::prepare;
 use crate::process::{fail_document, is_new_short_text, process_alone};
 use crate::read::{ContentReaders, ReadError};
@@ -54,6 +55,7 @@ pub(crate) async fn process_texts(
     ctx: &Ctx,
     readers: &ContentReaders,
     turns: &CommitTurns,
+    leases: &HeldLeases,
     tenant: &Tenant,
     texts: &[DocumentRevision],
 ) -> Result<Vec<DocumentRevision>> {
@@ -84,7 +86,7 @@ pub(crate) async fn process_texts(
             late.push(text);
             continue;
         }
-        match process_alone(ctx, readers, tenant, &text).await {
+        match process_alone(ctx, readers, leases, tenant, &text).await {
             DeliveryOutcome::Done => {}
             DeliveryOutcome::Retry => failed.push(text),
         }
