@@ -214,7 +214,7 @@ pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Res
         return Ok(RepairOutcome::BodyLost);
     }
 
-    let is_unrepairable = damage.body || (damage.statements && is_written(&document));
+    let is_unrepairable = damage.body || (damage.statements && is_written_by_client(&document));
     if !is_unrepairable {
         return reprocess(ctx, tenant, &document).await;
     }
@@ -240,7 +240,7 @@ pub async fn repair_document(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Res
 
 /// Checks whether a client wrote the memories of a document. They are not in its text, so they
 /// cannot be found there again.
-fn is_written(document: &Document) -> bool {
+pub(crate) fn is_written_by_client(document: &Document) -> bool {
     let Some(indexed) = &document.indexed else {
         return false;
     };

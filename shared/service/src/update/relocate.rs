@@ -2,6 +2,7 @@
 
 use super::DocumentUpdate;
 use crate::Ctx;
+use crate::damage::is_written_by_client;
 use crate::jobs::queue_processing;
 use crate::open::open_shared_container;
 use crate::orphans::delete_unused_blobs;
@@ -9,11 +10,14 @@ use crate::place::find_reference;
 use crate::results::store_results;
 use crate::revise::{AcceptedDocument, Identity, NewBody, build_revision};
 use crate::{Committed, commit_changes};
+use bytes::Bytes;
 use domain::container::{Container, DocumentChange};
 use domain::document::{Document, DocumentStatus, ProcessingResult, TaskType};
 use domain::error::{Error, Result};
+use domain::memory::StatementSet;
 use domain::ports::BlobContent;
 use domain::tenant::Tenant;
+use domain::time::Timestamp;
 
 /// Gives the document another customId or other tags, in one transaction. It takes effect only while
 /// the document is as it was read and no other has the customId. Returns `None` when it did not take
@@ -91,7 +95,10 @@ async fn build_move(
         && to.document_date == from.document_date
         && to.provenance == from.provenance;
 
-    if update.content.is_none() && from.status == DocumentStatus::Done && has_same_properties {
+    // Memories that a client wrote cannot be found in the text again.
+    let keeps_memories = is_written_by_client(from) && to.provenance == from.provenance;
+    let is_unchanged = has_same_properties || keeps_memories;
+    if update.content.is_none() && from.status == DocumentStatus::Done && is_unchanged {
         take_over(ctx, tenant, from, &container, &mut to).await?;
     }
 
@@ -150,7 +157,12 @@ async fn take_over(
         .is_some_and(|found| found.statements.is_some());
     let statements = match (has_statements, bytes.next().flatten()) {
         (false, _) => None,
-        (true, Some(statements)) => Some(statements),
+        (true, Some(statements)) => match to.document_date {
+            Some(date) if to.document_date != from.document_date => {
+                Some(date_statements(&statements, date)?)
+            }
+            _ => Some(statements),
+        },
         (true, None) => return Ok(()),
     };
 
@@ -170,4 +182,13 @@ async fn take_over(
     });
 
     Ok(())
+}
+
+/// Returns stored statements with the date of their document.
+fn date_statements(stored: &[u8], date: Timestamp) -> Result<Bytes> {
+    let mut set = StatementSet::decode(stored)?;
+    for statement in &mut set.statements {
+        statement.said_at = date;
+    }
+    Ok(set.encode().into())
 }
