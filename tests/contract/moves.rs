@@ -440,3 +440,64 @@ async fn a_chat_stays_in_its_container() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_deletion_finds_a_document_where_it_was_moved() {
+    let client = OrgClient::new().await;
+    let id = client.add_document(note_body()).await;
+    let read_before = client.stored_record(&id).await.expect("a record");
+    move_document(&client, &id, json!({"containerTag": "b"})).await;
+    client.run_until_settled().await;
+    assert_eq!(count_found_in(&client, "b").await, 1);
+
+    let remove = async |should_remove: bool| {
+        let ctx = &client.app.system.ctx;
+        let documents = vec![read_before.clone()];
+        service::remove_documents(ctx, &client.tenant, documents, |_| should_remove)
+            .await
+            .expect("a deletion")
+    };
+    assert_eq!(remove(true).await, 1);
+    assert_gone(&client, &id).await;
+    assert_eq!(count_found_in(&client, "b").await, 0, "its own log has it");
+    let tags = client.get("/v3/container-tags/list").await.body;
+    for tag in tags.as_array().expect("tags") {
+        assert_eq!(tag["documentCount"], 0, "{tag}");
+    }
+}
+
+#[tokio::test]
+async fn a_document_that_was_published_since_it_was_read_is_counted_off() {
+    let client = OrgClient::new().await;
+    let id = client.send_document(note_body()).await;
+    let read_before = client.stored_record(&id).await.expect("a record");
+    client.run_until_settled().await;
+
+    let ctx = &client.app.system.ctx;
+    let removed = service::remove_documents(ctx, &client.tenant, vec![read_before], |_| true).await;
+    assert_eq!(removed.expect("a deletion"), 1);
+    let tags = client.get("/v3/container-tags/list").await.body;
+    assert_eq!(tags[0]["documentCount"], 0, "{tags}");
+}
+
+#[tokio::test]
+async fn memories_of_a_client_move_with_their_document_to_another_date() {
+    let client = OrgClient::new().await;
+    let memory =
+        json!({"content": "Nora prefers the quay.", "metadata": {"n": 1}, "isStatic": true});
+    let body = json!({"containerTag": "a", "memories": [memory]});
+    let answer = client.post("/v4/memories", body).await;
+    client.run_until_settled().await;
+    let id = answer.body["documentId"].as_str().expect("a document");
+
+    let change = json!({"containerTag": "b", "documentDate": "2025-01-01"});
+    move_document(&client, id, change).await;
+    client.run_until_settled().await;
+    let list = client
+        .post("/v4/memories/list", json!({"containerTags": ["b"]}))
+        .await;
+    let entries = list.body["memoryEntries"].as_array().expect("memories");
+    assert_eq!(entries.len(), 1, "{}", list.body);
+    assert_eq!(entries[0]["memory"], "Nora prefers the quay.");
+    assert_eq!(entries[0]["metadata"], json!({"n": 1}));
+}

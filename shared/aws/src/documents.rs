@@ -51,7 +51,7 @@ use expressions::{
 };
 pub(crate) use expressions::{
     content_assignments, content_values, description_unchanged, description_update,
-    description_values, not_superseded, superseded,
+    description_values, not_superseded,
 };
 pub(crate) use pending::has_all_pending;
 

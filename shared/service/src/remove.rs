@@ -44,12 +44,20 @@ pub async fn remove_documents(
 async fn remove_reached_documents(
     ctx: &Ctx,
     tenant: &Tenant,
-    documents: Vec<Document>,
+    mut documents: Vec<Document>,
     should_remove: impl Fn(&Document) -> bool,
 ) -> Result<usize> {
     let mut removed = 0;
-    for (container, batch) in batches(documents) {
-        removed += remove_batch(ctx, tenant, &container, batch, &should_remove).await?;
+    while !documents.is_empty() {
+        let mut moved = Vec::new();
+        for (container, batch) in batches(documents) {
+            let batch = remove_batch(ctx, tenant, &container, batch, &should_remove, &mut moved);
+            removed += batch.await?;
+        }
+
+        let containers = moved.iter().map(|document| &document.container);
+        check_reaches_all_tags(ctx, tenant, containers).await?;
+        documents = moved;
     }
     Ok(removed)
 }
@@ -65,12 +73,15 @@ pub(crate) fn batches(mut documents: Vec<Document>) -> Vec<(ContainerId, Vec<Doc
         .collect()
 }
 
+/// Removes documents of a container, and returns their number. Adds those to `moved` that are in another
+/// container by now.
 async fn remove_batch(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &ContainerId,
     mut documents: Vec<Document>,
     should_remove: &impl Fn(&Document) -> bool,
+    moved: &mut Vec<Document>,
 ) -> Result<usize> {
     let mut retry = ConflictRetry::new(ctx.clock.as_ref());
     loop {
@@ -92,12 +103,9 @@ async fn remove_batch(
             .iter()
             .map(|document| document.id.clone())
             .collect();
-        documents = ctx
-            .documents
-            .get(tenant, &ids)
-            .await?
-            .into_iter()
-            .flatten()
-            .collect();
+        let found = ctx.documents.get(tenant, &ids).await?.into_iter().flatten();
+        let elsewhere: Vec<Document>;
+        (documents, elsewhere) = found.partition(|document| document.container == *container);
+        moved.extend(elsewhere.into_iter().filter(should_remove));
     }
 }

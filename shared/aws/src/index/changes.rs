@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use aws_sdk_dynamodb::types::{CancellationReason, Delete, Put, TransactWriteItem, Update};
+use aws_sdk_dynamodb::types::{
+    AttributeValue, CancellationReason, Delete, Put, TransactWriteItem, Update,
+};
 use domain::container::LogEntry;
 use domain::document::IndexedRevision;
 use domain::ports::{CommitOutcome, PortResult};
@@ -14,10 +16,11 @@ use domain::{
 
 use crate::documents::{
     check_alternative, content_assignments, content_values, description_unchanged,
-    description_update, description_values, not_superseded, put_reference, superseded,
+    description_update, description_values, not_superseded, put_reference,
 };
 use crate::records::documents::{
-    DocumentAttributes, DocumentRecord, ListingRecord, PendingRecord, new_document_item,
+    DocumentAttributes, DocumentRecord, ListingRecord, PendingRecord, listing_record,
+    new_document_item,
 };
 use crate::records::{DueAttributes, DueRecord, Json, key_item, number_value, string_value};
 use crate::table::Table;
@@ -135,18 +138,45 @@ fn build_create_put(
     put_write(put.condition_expression(format!("attribute_not_exists({sent})")))
 }
 
-/// Returns the condition that a record is as it was read, about `:revision` and `:changes`.
-fn unchanged_condition(document: &Document) -> String {
-    let supersession = if document.superseded_by.is_some() {
-        superseded()
-    } else {
-        not_superseded()
+/// Returns the condition that a record is as it was read, with the values that it names.
+///
+/// It includes the container, to the log of which the change is written, and the revision that search
+/// serves, by which the head counts documents and erases content. That revision is looked for in the stored
+/// text, which an earlier version may have written with other fields.
+fn unchanged_condition(
+    tenant: &Tenant,
+    document: &Document,
+) -> (String, HashMap<String, AttributeValue>) {
+    let DocumentAttributes {
+        revision, indexed, ..
+    } = DocumentRecord::ATTRIBUTES;
+    let ListingRecord { listing, .. } = listing_record(tenant, document);
+    let mut values = HashMap::from([
+        (
+            ":revision".to_owned(),
+            string_value(document.revision.as_str()),
+        ),
+        (
+            ":changes".to_owned(),
+            number_value(document.description_changes),
+        ),
+        (":listing".to_owned(), string_value(&listing)),
+    ]);
+    let served = match &document.indexed {
+        None => format!("attribute_not_exists({indexed})"),
+        Some(served) => {
+            let served = string_value(served.revision.as_str());
+            values.insert(":served".to_owned(), served);
+            format!("contains({indexed}, :served)")
+        }
     };
-    let revision = DocumentRecord::ATTRIBUTES.revision;
-    format!(
-        "{revision} = :revision AND {} AND {supersession}",
+
+    let listing = ListingRecord::ATTRIBUTES.listing;
+    let condition = format!(
+        "{revision} = :revision AND {listing} = :listing AND {served} AND {}",
         description_unchanged()
-    )
+    );
+    (condition, values)
 }
 
 fn build_replace_put(
@@ -155,12 +185,12 @@ fn build_replace_put(
     from: &Document,
     to: &Document,
 ) -> PortResult<TransactWriteItem> {
+    let (condition, values) = unchanged_condition(tenant, from);
     let put = Put::builder()
         .table_name(&table.name)
         .set_item(Some(new_document_item(tenant, to)?))
-        .condition_expression(unchanged_condition(from))
-        .expression_attribute_values(":revision", string_value(from.revision.as_str()))
-        .expression_attribute_values(":changes", number_value(from.description_changes));
+        .condition_expression(condition)
+        .set_expression_attribute_values(Some(values));
     put_write(put)
 }
 
@@ -174,10 +204,10 @@ fn build_delete(
         tenant,
         &document.id,
     ))));
+    let (condition, values) = unchanged_condition(tenant, document);
     let delete = delete
-        .condition_expression(unchanged_condition(document))
-        .expression_attribute_values(":revision", string_value(document.revision.as_str()))
-        .expression_attribute_values(":changes", number_value(document.description_changes));
+        .condition_expression(condition)
+        .set_expression_attribute_values(Some(values));
 
     delete_write(delete)
 }

@@ -191,7 +191,7 @@ pub(crate) fn new_document_item(tenant: &Tenant, document: &Document) -> PortRes
 
 /// Returns the place of a document in the listing of its container, or in that of the superseded
 /// documents.
-fn listing_record(tenant: &Tenant, document: &Document) -> ListingRecord {
+pub(crate) fn listing_record(tenant: &Tenant, document: &Document) -> ListingRecord {
     let listing = if document.superseded_by.is_some() {
         table_keys::superseded_listing_partition(tenant, &document.container)
     } else {

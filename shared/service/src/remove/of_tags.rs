@@ -34,8 +34,9 @@ pub struct TagsRemoval {
 /// without the cursor, it begins again.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for a malformed cursor. Returns [`Error::Forbidden`] for a named tag out of reach, or if one of the documents has tags out of reach; nothing is deleted
-/// then. Returns the errors of the ports.
+/// Returns [`Error::Invalid`] for a malformed cursor. Returns [`Error::Forbidden`] for a named tag out of
+/// reach, or if one of the documents has tags out of reach; nothing is deleted then. Returns the errors of
+/// the ports.
 pub async fn remove_documents_of_tags(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -69,7 +70,11 @@ pub async fn remove_documents_of_tags(
                 cursor: None,
             });
         };
-        let is_included = |document: &Document| includes(filepath, document);
+        // A document that was just moved to another tag stays.
+        let containers = &documents.containers;
+        let is_included = |document: &Document| {
+            containers.contains(&document.container) && includes(filepath, document)
+        };
         deleted += remove_reached_documents(ctx, tenant, part, is_included).await?;
         if ctx.clock.now() >= end {
             let cursor = documents.cursor();
@@ -190,7 +195,9 @@ impl TagDocuments<'_> {
             let ids: Vec<DocumentId> = documents.into_iter().map(|document| document.id).collect();
             let found = ctx.documents.get(tenant, &ids).await?;
             documents = found.into_iter().flatten().collect();
-            documents.retain(|document| includes(filepath, document));
+            documents.retain(|document| {
+                document.container == *container && includes(filepath, document)
+            });
         }
 
         if next.is_none() {
