@@ -61,8 +61,10 @@ async fn remove(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge) -> Resul
     }
 
     let pending = &purge.pending;
-    if !pending.documents.is_empty() {
-        documents::remove(ctx, tenant, &pending.documents).await?;
+    if let Some(container) = purge.containers.get(purge.container)
+        && !pending.documents.is_empty()
+    {
+        documents::remove(ctx, tenant, container, &pending.documents).await?;
     }
 
     if let PurgePhase::RequestLog { hour } = purge.phase {

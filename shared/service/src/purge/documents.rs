@@ -138,17 +138,26 @@ async fn count_contents(ctx: &Ctx, tenant: &Tenant, documents: &[Document]) -> R
     Ok(report)
 }
 
-/// Removes documents. Their blobs are removed first, so that a crash leaves the records that name
-/// them.
-pub(super) async fn remove(ctx: &Ctx, tenant: &Tenant, ids: &[DocumentId]) -> Result<()> {
-    let mut blobs = Vec::new();
-    for document in ctx.documents.get(tenant, ids).await?.iter().flatten() {
-        blobs.extend(named_blobs(document).cloned());
-        blobs.extend(document.unserved_blobs());
+/// Removes documents of a container. Their blobs are removed first, so that a crash leaves the records
+/// that name them. When the step is repeated, another container may have a document with such an id, which
+/// stays.
+pub(super) async fn remove(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &ContainerId,
+    ids: &[DocumentId],
+) -> Result<()> {
+    let (mut blobs, mut found) = (Vec::new(), Vec::new());
+    for document in ctx.documents.get(tenant, ids).await?.into_iter().flatten() {
+        if document.container == *container {
+            blobs.extend(named_blobs(&document).cloned());
+            blobs.extend(document.unserved_blobs());
+            found.push(document.id);
+        }
     }
     let blobs = inline(&blobs);
     if !blobs.is_empty() {
         ctx.blobs.delete(tenant, &blobs).await?;
     }
-    Ok(ctx.documents.erase_records(tenant, ids).await?)
+    Ok(ctx.documents.erase_records(tenant, &found).await?)
 }
