@@ -374,6 +374,19 @@ async fn a_tag_in_common_does_not_make_two_documents_one() {
 }
 
 #[tokio::test]
+async fn a_deletion_leaves_documents_of_other_tags_with_the_same_custom_id() {
+    let client = OrgClient::new().await;
+    let notes = |app: &str| json!({"content": format!("The notes of {app}."), "customId": "notes", "containerTags": ["nora", app]});
+    let slack = client.add_document(notes("slack")).await;
+    let mail = client.add_document(notes("mail")).await;
+
+    let answer = client.delete(&format!("/v3/documents/{slack}")).await;
+    assert_eq!(answer.status, 204, "{}", answer.body);
+    assert_eq!(client.get_document(&mail).await["status"], "done");
+    assert_eq!(list_under(&client, &["nora"]).await, set(&[&mail]));
+}
+
+#[tokio::test]
 async fn too_many_tags_or_combinations_are_refused() {
     let client = OrgClient::new().await;
     let many: Vec<String> = (0..51).map(|n| format!("t{n}")).collect();

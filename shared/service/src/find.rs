@@ -7,7 +7,7 @@ use futures::stream::{self, StreamExt};
 use crate::Ctx;
 use crate::damage::{is_lost, report_damage};
 use crate::place::{Candidate, read_candidates};
-use crate::sharing::VisibleTags;
+use crate::sharing::{VisibleTags, find_shared_containers};
 use domain::blob::BlobRef;
 use domain::container::{Container, ContainerOwner};
 use domain::document::{BodyForm, Document};
@@ -294,12 +294,15 @@ pub async fn add_documents_with_same_custom_ids(
 
         if !containers.contains_key(&document.tag) {
             let container = ctx.containers.get(tenant, &document.tag).await?;
-            let ids = container.map(|container| container.ids).unwrap_or_default();
+            let ids = match container {
+                Some(container) => merged_containers(ctx, tenant, container).await?,
+                None => Vec::new(),
+            };
             containers.insert(document.tag.clone(), ids);
         }
-        // Only merged tags have several.
         if let Some(ids) = containers.get(&document.tag)
             && ids.len() > 1
+            && ids.contains(&document.container)
         {
             others.extend(read_active_documents(ctx, tenant, ids, custom_id).await?);
         }
@@ -311,6 +314,22 @@ pub async fn add_documents_with_same_custom_ids(
         }
     }
     Ok(documents)
+}
+
+/// Returns the physical containers behind a tag in which the same customId means the same document. Documents
+/// of several tags are others, unless a merge is about to make them one.
+async fn merged_containers(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: Container,
+) -> Result<Vec<ContainerId>> {
+    if container.merge.is_some() {
+        return Ok(container.ids);
+    }
+    let shared = find_shared_containers(ctx, tenant, std::slice::from_ref(&container)).await?;
+    let mut ids = container.ids;
+    ids.retain(|id| shared.iter().all(|shared| shared.id != *id));
+    Ok(ids)
 }
 
 /// Returns the documents with a customId in these containers that no merge has superseded.
