@@ -97,6 +97,23 @@ async fn content_that_was_deleted_can_be_sent_again_at_once() {
 }
 
 #[tokio::test]
+async fn content_that_was_moved_to_a_deleted_tag_can_be_sent_again_at_once() {
+    let client = OrgClient::new().await;
+    let body = json!({"content": "Sent, moved, sent.", "containerTag": "a"});
+    let first = client.add_document(body.clone()).await;
+    client
+        .update_document(&first, json!({"containerTag": "b"}))
+        .await;
+    client.run_until_settled().await;
+    let answer = client.delete("/v3/container-tags/b").await;
+    assert!(answer.status.is_success(), "{}", answer.body);
+
+    let again = client.add_document(body).await;
+    assert_ne!(again, first);
+    assert_eq!(client.get_document(&again).await["status"], "done");
+}
+
+#[tokio::test]
 async fn content_that_was_changed_since_can_be_sent_again_at_once() {
     let client = OrgClient::new().await;
     let body = json!({"content": "The heron X."});

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Ctx;
 use crate::authentication::LOCAL_KEY;
-use crate::find::read_document;
+use crate::find::{read_document, visible_document};
 use crate::place::DocumentLocation;
 use crate::revise::NewBody;
 use crate::submit::NewDocument;
@@ -32,8 +32,8 @@ pub(crate) struct Target {
 /// has created before, or a new one.
 ///
 /// Without an `Idempotency-Key`, it is the same request while the document still has the content
-/// that is sent (`body`). Once the document has other content, the sent content exists nowhere and
-/// begins a document of its own.
+/// that is sent (`body`) and the container. Once it has other content or is elsewhere, the container lacks
+/// the sent content, which begins a document of its own.
 ///
 /// # Errors
 /// Returns [`Error::Conflict`] when the `Idempotency-Key` was used for another request or its
@@ -62,10 +62,11 @@ pub(crate) async fn locate_repeated_request(
             remembered.document
         };
 
-        let old = if is_new {
-            None
-        } else {
-            read_document(ctx, tenant, &id).await?
+        let old = match is_new {
+            true => None,
+            // The document may be under a tag that was deleted since, and about to be purged.
+            false if request.is_named => visible_document(ctx, tenant, &id).await?,
+            false => read_document(ctx, tenant, &id).await?,
         };
 
         if old.is_none() && remembered.created_document.as_ref() == Some(&id) {
@@ -75,7 +76,7 @@ pub(crate) async fn locate_repeated_request(
 
         if !request.is_named
             && let Some(old) = &old
-            && !body.is_of(old)
+            && !(body.is_of(old) && container.ids.contains(&old.container))
         {
             stale = Some(old.id.clone());
             continue;
