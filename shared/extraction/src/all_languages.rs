@@ -28,6 +28,10 @@ macro_rules! word_lists {
             pub(crate) aspect_mentions: KeyedPhrases,
             /// Phrases that say that an aspect has changed or ended.
             pub(crate) aspect_changes: KeyedPhrases,
+            /// Phrases that say so only if the remark names the aspect as well.
+            pub(crate) named_aspect_changes: KeyedPhrases,
+            /// Further words that name an aspect beside such a phrase.
+            pub(crate) aspect_context: KeyedPhrases,
         }
 
         impl AllLanguageWords {
@@ -39,6 +43,8 @@ macro_rules! word_lists {
                     aspects: KeyedPhrases::load(&mut sections, "aspects")?,
                     aspect_mentions: KeyedPhrases::load(&mut sections, "aspect mentions")?,
                     aspect_changes: KeyedPhrases::load(&mut sections, "aspect changes")?,
+                    named_aspect_changes: KeyedPhrases::load(&mut sections, "changes of a named aspect")?,
+                    aspect_context: KeyedPhrases::load(&mut sections, "aspect context")?,
                 };
                 sections.finish()?;
 

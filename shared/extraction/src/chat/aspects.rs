@@ -117,6 +117,7 @@ pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Opt
     let words = chat_words_of(language);
     let lower = &remark.lower;
     let mut changed = all_languages().aspect_changes.keys_in(lower);
+    changed.extend(find_named_changes(lower));
     if language == Language::English && !words.first_person.occur_in(lower) {
         // "Idris started at a new school" is about Idris, and "started at a new school" is not.
         let opening = opening_changes(lower);
@@ -143,17 +144,41 @@ pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Opt
     })
 }
 
-/// Returns the aspects that change by a phrase at the first or second word of a remark.
+/// Returns the aspects that change by a phrase of many meanings, and that the remark names:
+/// `joined a bank`, not `joined a choir`.
+fn find_named_changes(lower: &LowerText) -> Vec<&'static str> {
+    let lists = all_languages();
+    let mut changed = lists.named_aspect_changes.keys_in(lower);
+    if changed.is_empty() {
+        return changed;
+    }
+
+    // A mention is not enough: "I joined a gym near my work".
+    let mut named = lists.aspects.keys_in(lower);
+    named.extend(lists.aspect_context.keys_in(lower));
+    named.extend(words_of(&lower.text).filter_map(aspect_of_name));
+    changed.retain(|aspect| named.contains(aspect));
+    changed
+}
+
+/// Returns the aspects of the phrases of change at the first or second word of a remark.
 fn opening_changes(lower: &LowerText) -> Vec<&'static str> {
-    let starts = lower.words.iter().take(2).map(|word| word.start);
-    let changes = &all_languages().aspect_changes;
-    let found = starts.filter_map(|start| {
-        let (aspects, _) = changes.opening_keys(&lower.text[start..])?;
+    let lists = all_languages();
+    let mut found = Vec::new();
+    for start in lower.words.iter().take(2).map(|word| word.start) {
         let before = &lower.text[..start];
         let is_subject = !before.is_empty() && !is_adverb(before.trim_end());
-        (!is_subject).then_some(aspects)
-    });
-    found.flatten().copied().collect()
+        if is_subject {
+            continue;
+        }
+
+        for changes in [&lists.aspect_changes, &lists.named_aspect_changes] {
+            let aspects = changes.opening_keys(&lower.text[start..]);
+            found.extend(aspects.into_iter().flat_map(|(aspects, _)| aspects));
+        }
+    }
+
+    found
 }
 
 /// Checks whether a remark says that an aspect of somebody else's life is different now: `Theo's in
@@ -201,5 +226,26 @@ mod tests {
     #[test]
     fn attributes_are_sorted() {
         assert!(ASPECTS_OF_ATTRIBUTES.is_sorted());
+    }
+
+    #[test]
+    fn phrases_of_many_meanings_change_only_a_named_aspect() {
+        for (text, expected) in [
+            ("the dose was reduced to 20", &["medication"][..]),
+            ("my hours were reduced to 20", &[]),
+            ("i'm not taking the tablets", &["medication"]),
+            ("i'm not taking the bus", &[]),
+            ("i joined a gym near my work", &[]),
+            ("my husband drinks, so i left him", &["relationship"]),
+            ("die miete wurde erhöht auf 950", &[]),
+            ("sertralin erhöht auf 50 mg", &["medication"]),
+            ("on est passé à table", &[]),
+        ] {
+            assert_eq!(
+                find_named_changes(&LowerText::new(text)),
+                expected,
+                "{text}"
+            );
+        }
     }
 }
