@@ -112,7 +112,7 @@ pub(super) fn is_people_or_faith(lower: &str) -> bool {
 }
 
 /// Checks whether it is a group to which people belong.
-fn is_group(object: &str) -> bool {
+pub(super) fn is_group(object: &str) -> bool {
     object
         .rsplit(' ')
         .next()

@@ -1,6 +1,6 @@
 //! Identity of a person: name, age, residence, work, family.
 
-use super::condition::is_people_or_faith;
+use super::condition::{is_group, is_people_or_faith};
 use super::grammar::{ParsedClause, SubjectKind};
 use super::lexicon::{VerbForm, is_determiner, is_pronoun, parse_verb};
 use super::topic::{
@@ -257,6 +257,28 @@ fn writes_lower_case(parsed: ParsedClause<'_>) -> bool {
     first.is_some_and(|word| word.raw.starts_with(char::is_lowercase))
 }
 
+/// Checks whether the word at `at` begins with a capital letter.
+fn starts_with_capital(clause: Clause<'_>, at: usize) -> bool {
+    clause
+        .words
+        .get(at)
+        .is_some_and(|word| word.is_capitalized())
+}
+
+/// Countries and cities whose names have an article, as people write them without capitals.
+const PLACES_WITH_ARTICLE: [&str; 10] = [
+    "bahamas",
+    "gambia",
+    "hague",
+    "maldives",
+    "netherlands",
+    "philippines",
+    "states",
+    "uk",
+    "us",
+    "usa",
+];
+
 /// Returns the topic of a change: moved, joined, promoted, turned.
 fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     let rest = parsed.rest();
@@ -269,24 +291,32 @@ fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
         KnownTopic::fact(subject.to_owned(), attribute, value)
             .filter(|known_topic| is_meaningful(&known_topic.topic.value))
     };
-    let is_capitalized_at = |at: usize| {
-        rest.words.get(at).is_some_and(|word| word.is_capitalized()) || writes_lower_case(parsed)
+    let is_capitalized_at = |at: usize| starts_with_capital(rest, at) || writes_lower_case(parsed);
+    // Without capitals, a thing with an article is mostly no name: "i moved to a smaller desk".
+    let is_name_at = |at: usize| match rest.lower_at(at) {
+        "the" if writes_lower_case(parsed) => {
+            let name = rest.lower_at(at + 1);
+            PLACES_WITH_ARTICLE.contains(&name) || starts_with_capital(rest, at + 1)
+        }
+        "the" => is_capitalized_at(at + 1),
+        lower => is_capitalized_at(at) && !is_determiner(lower),
     };
 
     match parsed.verb.base {
         "move" | "relocate" => {
             let (_, at) = rest.find_phrase("to")?;
-            let place_at = at + usize::from(rest.lower_at(at) == "the");
             // "I moved the sofa to the garage", "moved to the 18th".
             let moves_thing = is_determiner(rest.lower_at(0)) || is_pronoun(rest.lower_at(0));
-            let is_place = is_capitalized_at(place_at)
+            let is_place = is_name_at(at)
                 && !rest
-                    .lower_at(place_at)
+                    .lower_at(at + usize::from(rest.lower_at(at) == "the"))
                     .starts_with(|c: char| c.is_ascii_digit());
             (is_place && !moves_thing).then(|| fact("residence", parse_value(rest, at)))?
         }
-        "join" => is_capitalized_at(usize::from(rest.lower_at(0) == "the"))
-            .then(|| fact("employer", parse_value(rest, 0)))?,
+        "join" => {
+            let employer = parse_value(rest, 0);
+            (is_name_at(0) && !is_group(&employer)).then(|| fact("employer", employer))?
+        }
         "get" | "start" | "land" | "take" | "accept"
             if rest.find_phrase("job").is_some() || rest.match_phrase(0, "working").is_some() =>
         {

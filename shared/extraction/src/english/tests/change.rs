@@ -153,3 +153,25 @@ fn occasions_keep_their_time_and_place() {
         ),
     ]);
 }
+
+#[test]
+fn things_without_capitals_are_no_employer_or_residence() {
+    check(&[
+        ("i joined a gym last week", ""),
+        ("i joined my cousin at the beach", ""),
+        ("i joined the gym last week", ""),
+        (
+            "I joined the Labour Party.",
+            "user | member of labour party | labour party",
+        ),
+        ("i joined acme last week", "user | employer | acme"),
+        ("I joined the BBC.", "user | employer | bbc"),
+        ("i moved to a smaller desk", ""),
+        ("we moved to the front row", ""),
+        ("i moved to leeds", "user | residence | leeds"),
+        (
+            "i moved to the netherlands",
+            "user | residence | netherlands",
+        ),
+    ]);
+}
