@@ -88,7 +88,27 @@ fn relative_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic>
         };
     }
 
-    KnownTopic::fact(owner_of_key(subject)?, relation_attribute(last)?, name)
+    let attribute = relation_attribute(last)?;
+    if says_what_they_are(parsed, &name) {
+        return None;
+    }
+
+    KnownTopic::fact(owner_of_key(subject)?, attribute, name)
+}
+
+/// Checks whether the capitalized words after `My wife is` say what she is rather than who: `Italian`,
+/// `CEO`.
+fn says_what_they_are(parsed: ParsedClause<'_>, name: &str) -> bool {
+    let first = name.split([' ', '-']).next().unwrap_or_default();
+    let is_all_capitals =
+        |raw: &str| raw.chars().count() > 1 && raw.chars().all(char::is_uppercase);
+    let word = parsed.rest().words.first().map_or("", |word| word.raw);
+    let writes_all_capitals = parsed
+        .clause
+        .words
+        .first()
+        .is_some_and(|word| is_all_capitals(word.raw));
+    is_people_or_faith(first) || is_all_capitals(word) && !writes_all_capitals
 }
 
 /// Returns the owner in a key such as `user's dog`.

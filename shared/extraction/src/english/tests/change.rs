@@ -175,3 +175,22 @@ fn things_without_capitals_are_no_employer_or_residence() {
         ),
     ]);
 }
+
+#[test]
+fn a_people_or_a_post_is_no_name_of_a_relative() {
+    check(&[
+        ("My wife is Italian.", "user's wife | nationality | italian"),
+        (
+            "My sister is German and French.",
+            "user's sister | nationality | german",
+        ),
+        (
+            "My partner is Jewish.",
+            "user's partner | religion | jewish",
+        ),
+        ("My brother is CEO of a bank.", ""),
+        ("My wife is Oda.", "user | spouse | oda"),
+        ("My brother is called TJ.", "user | brother | tj"),
+        ("MY BROTHER IS OMAR.", "user | brother | omar"),
+    ]);
+}
