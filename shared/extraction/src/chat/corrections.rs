@@ -17,6 +17,11 @@ const MAX_WORDS_BETWEEN: usize = 3;
 const MAX_LINKS: usize = 5;
 /// The most words of a corrected name or noun.
 const MAX_CORRECTED_WORDS: usize = 2;
+/// The length of the part of a text in which corrections are looked for at a time, in bytes.
+const WINDOW_BYTES: usize = 1_000;
+/// The length of the text on both sides of it that is read as well, in bytes. A value, its correction
+/// and what stands between them are shorter.
+const MARGIN_BYTES: usize = 400;
 
 /// Returns a text in which each corrected value is replaced by its correction.
 pub(crate) fn resolve_corrections(text: &str, language: Language) -> Cow<'_, str> {
@@ -28,14 +33,56 @@ pub(crate) fn resolve_corrections(text: &str, language: Language) -> Cow<'_, str
     }
 
     let mut from = 0;
-    while let Some(correction) = find_next_correction(&resolved, from, words) {
-        let replacement = correction.replacement(&resolved);
-        let region = correction.old.start..correction.new.end;
-        from = region.start + replacement.len();
-        resolved.to_mut().replace_range(region, &replacement);
+    while from < resolved.len() {
+        let window = Window::at(&resolved, from);
+        let near = &resolved[window.range.clone()];
+        match find_next_correction(near, &window, words) {
+            Some(correction) => {
+                let replacement = correction.replacement(near);
+                let first = window.range.start;
+                let region = first + correction.old.start..first + correction.new.end;
+                from = region.start + replacement.len();
+                resolved.to_mut().replace_range(region, &replacement);
+            }
+            None => from = window.to,
+        }
     }
 
     resolved
+}
+
+/// The part of a text in which the next correction is looked for. After each correction, the words of
+/// this part are read again, so that a long text with many corrections does not take too long.
+struct Window {
+    /// The bytes from which a phrase of correction begins.
+    from: usize,
+    /// The bytes before which it begins.
+    to: usize,
+    /// The bytes that are read: those and the words around them.
+    range: Range<usize>,
+}
+
+impl Window {
+    fn at(text: &str, from: usize) -> Self {
+        let to = text.floor_char_boundary(from + WINDOW_BYTES);
+        let start = text.floor_char_boundary(from.saturating_sub(MARGIN_BYTES));
+        let end = text.floor_char_boundary(to + MARGIN_BYTES);
+        // Words stay whole.
+        let start = match text[start..from].find(char::is_whitespace) {
+            Some(at) if start > 0 => start + at,
+            _ => start,
+        };
+        let end = match text[to..end].rfind(char::is_whitespace) {
+            Some(at) if end < text.len() => to + at,
+            _ => end,
+        };
+
+        Self {
+            from,
+            to,
+            range: start..end,
+        }
+    }
 }
 
 /// A corrected value.
@@ -84,12 +131,17 @@ struct ValueTokens<'t> {
     words: &'static ChatWords,
 }
 
-/// Returns the first correction that begins at or after `from`.
-fn find_next_correction(text: &str, from: usize, words: &'static ChatWords) -> Option<Correction> {
+/// Returns the first correction that begins in a window, whose text is given.
+fn find_next_correction(
+    text: &str,
+    window: &Window,
+    words: &'static ChatWords,
+) -> Option<Correction> {
     let lower = lower_in_place(text);
     let tokens = ValueTokens::new(&lower, words);
+    let starts = window.from - window.range.start..window.to - window.range.start;
     (1..tokens.ranges.len())
-        .filter(|&at| tokens.ranges[at].start >= from)
+        .filter(|&at| starts.contains(&tokens.ranges[at].start))
         .find_map(|at| tokens.correction_at(at, text))
 }
 
@@ -437,6 +489,17 @@ mod tests {
             resolved("budget 400, nein quatsch, 500 euro", Language::German),
             "budget 500 euro"
         );
+    }
+
+    #[test]
+    fn a_long_text_with_many_corrections_is_resolved() {
+        let count = 3_000;
+        let text = "the année is 2019, sorry, 2018. ".repeat(count);
+        let expected = "the année is 2018. ".repeat(count);
+        assert_eq!(resolved(&text, Language::English), expected.trim());
+
+        let chain = "1".to_owned() + &", sorry, 2".repeat(count);
+        assert_eq!(resolved(&chain, Language::English), "2");
     }
 
     #[test]
