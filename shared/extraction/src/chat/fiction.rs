@@ -25,13 +25,8 @@ pub(crate) fn find_words_of_others(text: &str, language: Language) -> Vec<Range<
 fn find_fiction(text: &str, words: &ChatWords) -> Option<Range<usize>> {
     let colons = text.match_indices([':', '：']);
     let (at, mark) = colons.into_iter().find(|(at, _)| {
-        let before = &text[..*at];
-        let from = before
-            .rfind(['.', '!', '?', '\n', '。'])
-            .map_or(0, |end| end + 1);
-        let clause = before.get(from..).unwrap_or_default();
-        clause.len() <= MAX_ANNOUNCEMENT_BYTES
-            && words.fiction_words.occur_in(&LowerText::new(clause))
+        let clause = clause_before(text, *at).unwrap_or_default();
+        words.fiction_words.occur_in(&LowerText::new(clause))
     })?;
 
     let from = at + mark.len();
@@ -41,6 +36,19 @@ fn find_fiction(text: &str, words: &ChatWords) -> Option<Range<usize>> {
         .find("\n\n")
         .map_or(text.len(), |blank| from + lead + blank);
     Some(from..end)
+}
+
+/// Returns the clause before a colon, unless it is too long to announce a text. Only as much of the text
+/// is searched, because a text may have a colon at every character.
+fn clause_before(text: &str, colon: usize) -> Option<&str> {
+    let first = text.floor_char_boundary(colon.saturating_sub(MAX_ANNOUNCEMENT_BYTES + 1));
+    let near = &text[first..colon];
+    let clause = match near.rfind(['.', '!', '?', '\n', '。']) {
+        Some(end) => near.get(end + 1..)?,
+        None if first == 0 => near,
+        None => return None,
+    };
+    (clause.len() <= MAX_ANNOUNCEMENT_BYTES).then_some(clause)
 }
 
 /// Returns the ranges of the lines in which several people introduce themselves: `im Omar and i run
@@ -92,6 +100,15 @@ fn introduced_name(line: &str, words: &ChatWords) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_of_colons_is_read_once() {
+        let text = "for my novel".to_owned() + &":".repeat(50_000);
+        let found = find_words_of_others(&text, Language::English);
+        assert_eq!(found.first(), Some(&(13..text.len())));
+        let text = "a ".to_owned() + &":".repeat(50_000);
+        assert!(find_words_of_others(&text, Language::English).is_empty());
+    }
 
     #[test]
     fn drafts_and_introductions_are_not_the_persons_own() {
