@@ -10,6 +10,10 @@ use crate::all_languages::all_languages;
 /// The number of characters beyond which a sentence is cut at a clause.
 const MAX_SENTENCE_CHARS: usize = 600;
 
+/// The number of characters in which the next word is looked for after a mark, and the number of bytes
+/// in which a closed bracket is looked for before it.
+const MAX_LOOK: usize = 1_000;
+
 /// The longest bracket within which no sentence ends, in bytes.
 const MAX_BRACKET_BYTES: usize = 60;
 
@@ -83,9 +87,13 @@ fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) ->
         return false;
     }
 
-    let following = text[end..].chars().find(|c| c.is_alphanumeric());
+    let mut following = text[end..].chars().take(MAX_LOOK);
+    let following = following.find(|c| c.is_alphanumeric());
     // "Halifax (Nova Scotia, not Yorkshire!) next week"
-    let closes_bracket = text[at..end].contains(')') && text[start..at].contains('(');
+    let look_from = text
+        .floor_char_boundary(at.saturating_sub(MAX_LOOK))
+        .max(start);
+    let closes_bracket = text[at..end].contains(')') && text[look_from..at].contains('(');
     if closes_bracket && following.is_some_and(char::is_lowercase) {
         return false;
     }
@@ -101,8 +109,13 @@ fn ends_sentence(text: &str, start: usize, at: usize, mark: char, end: usize) ->
     }
 }
 
-/// Checks whether a short bracket is open between two texts. A mouth such as `:(` opens none.
+/// Checks whether a short bracket is open between two texts. A mouth such as `:(` opens none. Only as
+/// much of the texts is searched as a short bracket can have.
 fn is_in_bracket(before: &str, after: &str) -> bool {
+    // A face before the bracket is read as well.
+    let from = before.len().saturating_sub(MAX_BRACKET_BYTES + 1);
+    let before = &before[before.floor_char_boundary(from)..];
+    let after = &after[..after.floor_char_boundary(MAX_BRACKET_BYTES + 1)];
     let Some(open) = before.rfind('(') else {
         return false;
     };

@@ -179,3 +179,12 @@ fn long_sentences_are_cut_at_clauses_and_odd_texts_do_no_harm() {
         split(odd);
     }
 }
+
+#[test]
+fn marks_in_a_long_text_look_only_at_what_is_near() {
+    let text = format!("(Note {}", "e.g. and ".repeat(10_000));
+    let pieces: Vec<_> = split(&text).into_iter().map(|(text, _)| text).collect();
+    assert_eq!(pieces.join(" "), text.trim());
+    let text = format!("Wow {}", "! ".repeat(10_000));
+    assert_eq!(split(&text)[0].0, "Wow !");
+}
