@@ -10,6 +10,7 @@ mod transcript;
 use std::ops::Range;
 
 use domain::SourceMedium;
+use marks::HtmlSearch;
 
 use super::{Passage, Role, TextOrigin};
 
@@ -136,6 +137,7 @@ fn cut_passage<'a>(passage: &Passage<'a>, parts: &[PassagePart<'a>]) -> Vec<Pass
 fn find_third_party_parts(text: &str) -> Vec<PassagePart<'_>> {
     let mut parts: Vec<PassagePart<'_>> = Vec::new();
     let (mut at, mut open_fence) = (0, None);
+    let mut excluded = Excluded::default();
     while let Some(line) = text[at..].split_inclusive('\n').next() {
         let end = at + line.len();
         let line_fence = marks::fence_char(line);
@@ -150,7 +152,7 @@ fn find_third_party_parts(text: &str) -> Vec<PassagePart<'_>> {
             continue;
         }
 
-        at = match third_party_part_at(text, at, line) {
+        at = match third_party_part_at(text, at, line, &mut excluded) {
             Some(part) => {
                 let next = part.range.end.max(at + 1);
                 parts.push(part);
@@ -163,14 +165,59 @@ fn find_third_party_parts(text: &str) -> Vec<PassagePart<'_>> {
     parts
 }
 
+/// What the lines read so far exclude for those after them. Each line would search the rest of the
+/// text for it again.
+#[derive(Default)]
+struct Excluded {
+    /// The position before which no line begins the headers of a mail.
+    mail_headers_until: usize,
+    /// True if no HTML ends in the rest of the text.
+    html: bool,
+}
+
+impl Excluded {
+    /// Checks whether the headers of a mail begin in a line.
+    fn has_mail_headers_at(&mut self, text: &str, at: usize) -> bool {
+        // Lines that are no headers of a mail together are none from a later line on.
+        if at < self.mail_headers_until {
+            return false;
+        }
+
+        let headers = marks::find_mail_headers(&text[at..]);
+        self.mail_headers_until = at + headers.len;
+        headers.are_of_mail
+    }
+
+    /// Returns the range of the HTML that begins in a line.
+    fn find_html(&mut self, text: &str, at: usize, line: &str) -> Option<Range<usize>> {
+        if self.html {
+            return None;
+        }
+
+        match marks::find_html(text, at, line) {
+            HtmlSearch::Found(range) => Some(range),
+            HtmlSearch::NoBlock => None,
+            HtmlSearch::NoEnd => {
+                self.html = true;
+                None
+            }
+        }
+    }
+}
+
 /// Returns the third-party part that begins in a line.
-fn third_party_part_at<'a>(text: &'a str, at: usize, line: &'a str) -> Option<PassagePart<'a>> {
+fn third_party_part_at<'a>(
+    text: &'a str,
+    at: usize,
+    line: &'a str,
+    excluded: &mut Excluded,
+) -> Option<PassagePart<'a>> {
     let end = at + line.len();
     if line.trim_start().starts_with('>') {
         return Some(PassagePart::ignored(at..end));
     }
 
-    if marks::is_mail_boundary(line) || marks::begins_with_mail_headers(&text[at..]) {
+    if marks::is_mail_boundary(line) || excluded.has_mail_headers_at(text, at) {
         let sender = text[at..]
             .lines()
             .take(HEADER_LINES)
@@ -182,7 +229,7 @@ fn third_party_part_at<'a>(text: &'a str, at: usize, line: &'a str) -> Option<Pa
         ));
     }
 
-    if let Some(range) = marks::find_html(text, at, line) {
+    if let Some(range) = excluded.find_html(text, at, line) {
         return Some(PassagePart::ignored(range));
     }
 

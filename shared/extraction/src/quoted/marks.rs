@@ -43,29 +43,48 @@ pub(super) fn parse_header(line: &str) -> Option<(String, &str)> {
 /// Checks whether a text begins with the headers of a mail: one that names the sender, and one that
 /// only mails have.
 pub(super) fn begins_with_mail_headers(text: &str) -> bool {
-    let is_field = |line: &str| {
-        let name = line
-            .split(':')
-            .next()
-            .filter(|name| name.len() < line.len())
-            .unwrap_or_default();
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
-    };
+    find_mail_headers(text).are_of_mail
+}
 
-    let is_header = |line: &&str| {
-        parse_header(line).is_some() || is_field(line) || line.starts_with([' ', '\t'])
-    };
-    let lines = text.lines().take_while(is_header);
-    let headers: Vec<_> = lines.filter_map(parse_header).collect();
+/// The lines with which a text begins and that have the form of mail headers.
+pub(super) struct MailHeaders {
+    /// True if they are the headers of a mail.
+    pub(super) are_of_mail: bool,
+    /// Their length in bytes.
+    pub(super) len: usize,
+}
+
+/// Returns the lines with which a text begins and that have the form of mail headers.
+pub(super) fn find_mail_headers(text: &str) -> MailHeaders {
     let lists = all_languages();
-    let is_from = |name: &String| lists.sender_headers.has(name);
-    let is_certain = |(name, value): &(String, &str)| {
-        lists.mail_only_headers.has(name) || (is_from(name) && value.contains('@'))
-    };
+    let (mut count, mut names_sender, mut is_certain) = (0, false, false);
+    let mut len = 0;
+    for full_line in text.split_inclusive('\n') {
+        let line = full_line.trim_end_matches(['\r', '\n']);
+        let header = parse_header(line);
+        if header.is_none() && !is_field(line) && !line.starts_with([' ', '\t']) {
+            break;
+        }
 
-    headers.len() >= 2
-        && headers.iter().any(|(name, _)| is_from(name))
-        && headers.iter().any(is_certain)
+        len += full_line.len();
+        if let Some((name, value)) = header {
+            let is_sender = lists.sender_headers.has(&name);
+            count += 1;
+            names_sender |= is_sender;
+            is_certain |= lists.mail_only_headers.has(&name) || is_sender && value.contains('@');
+        }
+    }
+
+    MailHeaders {
+        are_of_mail: count >= 2 && names_sender && is_certain,
+        len,
+    }
+}
+
+/// Checks whether a line begins with a name and a colon, like a header.
+fn is_field(line: &str) -> bool {
+    let name = line.split_once(':').map_or("", |(name, _)| name);
+    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
 }
 
 /// Returns the sender that a mail header names.
@@ -228,9 +247,18 @@ fn closing_mark(opening: char) -> Option<char> {
     })
 }
 
-/// Returns the range of the HTML that begins in a line: from its first block tag to the last tag
-/// that closes a block.
-pub(super) fn find_html(text: &str, at: usize, line: &str) -> Option<Range<usize>> {
+/// HTML that may begin in a line.
+pub(super) enum HtmlSearch {
+    /// The range from the first block tag of the line to the last tag that closes a block.
+    Found(Range<usize>),
+    /// No block begins in the line.
+    NoBlock,
+    /// No block ends in the rest of the text.
+    NoEnd,
+}
+
+/// Looks for the HTML that begins in a line.
+pub(super) fn find_html(text: &str, at: usize, line: &str) -> HtmlSearch {
     const BLOCKS: &[&str] = &[
         "!doctype",
         "html",
@@ -267,17 +295,19 @@ pub(super) fn find_html(text: &str, at: usize, line: &str) -> Option<Range<usize
         is_bounded && BLOCKS.contains(&name.to_ascii_lowercase().as_str())
     };
 
-    let (index, _) = line
-        .match_indices('<')
-        .find(|(index, _)| is_block_tag(&line[index + 1..]))?;
-    let from = at + index;
-    let last = text[from..]
-        .rmatch_indices("</")
-        .find(|(index, _)| is_block_tag(&text[from + index + 2..]))?
-        .0;
-    let end = text[from + last..].find('>')? + 1;
+    let mut openings = line.match_indices('<');
+    let Some((index, _)) = openings.find(|(index, _)| is_block_tag(&line[index + 1..])) else {
+        return HtmlSearch::NoBlock;
+    };
 
-    Some(from..from + last + end)
+    let rest = &text[at + index..];
+    let mut endings = rest.rmatch_indices("</");
+    let last = endings.find(|(index, _)| is_block_tag(&rest[index + 2..]));
+    let end = last.and_then(|(last, _)| Some(last + rest[last..].find('>')? + 1));
+    match end {
+        Some(end) => HtmlSearch::Found(at + index..at + index + end),
+        None => HtmlSearch::NoEnd,
+    }
 }
 
 /// Returns the text after the last complete sentence.

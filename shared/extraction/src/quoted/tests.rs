@@ -200,3 +200,24 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn long_texts_are_searched_once() {
+    let count = 10_000;
+    let log = "2025-04-15T09:30:00 started: ok\n".repeat(count);
+    let fields = "\"One thing that is long. And another thing that is as long.\" key: x\n";
+    let fields = format!("key: {fields}").repeat(1_000);
+    let open_tags = "<p>I live in Bonn\n".repeat(count);
+    assert_eq!(kinds(&log), ["own"]);
+    assert_eq!(kinds(&open_tags), ["own"]);
+    assert_eq!(kinds(&fields).len(), 2_001);
+
+    // What is found after them stays the same.
+    let mail = "From: ann@example.com\nSubject: hi\n\nCall me.";
+    assert_eq!(kinds(&format!("{log}\n{mail}")), ["own", "mail"]);
+    let page = "<p>I live in Bonn</p>\n";
+    assert_eq!(
+        kinds(&format!("I see.\n{page}I see.")),
+        ["own", "nothing", "own"]
+    );
+}
