@@ -3,6 +3,7 @@
 mod calendar;
 mod names;
 mod relative;
+mod tense;
 
 use domain::Timestamp;
 use jiff::ToSpan;

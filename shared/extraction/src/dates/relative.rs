@@ -6,7 +6,7 @@ use super::calendar::{
     DayRange, TimeUnit, add_days, add_units, containing_unit, month_range, season_range,
 };
 use super::names::{named_days, parse_count, parse_month, parse_season, parse_unit, parse_weekday};
-use super::{Clause, DateDirection, nearest_date};
+use super::{Clause, DateDirection, nearest_date, tense};
 
 /// Returns the relative date at word `at`, and the index after it.
 pub(super) fn parse_relative_date(
@@ -19,7 +19,7 @@ pub(super) fn parse_relative_date(
         .or_else(|| parse_weekday_of_month(clause, at, today, direction))
         .or_else(|| parse_last_or_next(clause, at, today, direction))
         .or_else(|| parse_week_on(clause, at, today))
-        .or_else(|| parse_counted(clause, at, today))
+        .or_else(|| parse_counted(clause, at, today, direction))
         .or_else(|| parse_end_of_unit(clause, at, today))
 }
 
@@ -208,8 +208,13 @@ fn parse_week_on(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, D
 }
 
 /// Parses `two weeks ago`, `a couple of months ago`, `in three days` and `10 days from now`. Does
-/// not parse `a week before last`.
-fn parse_counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, DayRange)> {
+/// not parse `a week before last`, nor `in three days` in `I finished it in three days`.
+fn parse_counted(
+    clause: Clause<'_>,
+    at: usize,
+    today: Date,
+    direction: DateDirection,
+) -> Option<(usize, DayRange)> {
     let in_len = usize::from(clause.lower_at(at) == "in");
     let in_len = in_len + usize::from(in_len == 1 && clause.lower_at(at + 1) == "exactly");
     let article_len = usize::from(
@@ -227,7 +232,10 @@ fn parse_counted(clause: Clause<'_>, at: usize, today: Date) -> Option<(usize, D
         (end, count, 0)
     } else if let Some(end) = clause.match_phrase(after, "from tomorrow") {
         (end, count, 1)
-    } else if in_len > 0 && !matches!(clause.lower_at(after), "of" | "'") {
+    } else if in_len > 0
+        && !matches!(clause.lower_at(after), "of" | "'")
+        && !tense::is_length(clause, at, direction)
+    {
         (after, count, 0)
     } else {
         return None;

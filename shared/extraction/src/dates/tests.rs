@@ -98,3 +98,33 @@ fn dates_without_a_year_lie_where_the_sentence_points() {
         );
     }
 }
+
+#[test]
+fn a_length_of_time_is_no_date() {
+    let (past, either, future) = (
+        DateDirection::Past,
+        DateDirection::Either,
+        DateDirection::Future,
+    );
+    for (text, direction, expected) in [
+        ("I haven't smoked in three years", future, ""),
+        ("I've lost 5 kg in two months", either, ""),
+        ("I lost 5 kg in two months", past, ""),
+        ("In two months I lost 5 kg", past, ""),
+        ("I managed to finish the course in a week", past, ""),
+        ("I didn't smoke in a year", past, ""),
+        ("I've got an exam in two days", either, "2025-04-17"),
+        ("I've booked a cabin in two days", either, "2025-04-17"),
+        (
+            "she told me that she will leave in two days",
+            past,
+            "2025-04-17",
+        ),
+        ("I decided to leave in two days", past, "2025-04-17"),
+        ("I quit, and I start in two days", past, "2025-04-17"),
+        ("what do I have in two days", past, "2025-04-17"),
+        ("the results are expected in two days", either, "2025-04-17"),
+    ] {
+        assert_eq!(said("2025-04-15", text, direction), expected, "{text}");
+    }
+}
