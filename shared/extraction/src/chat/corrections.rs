@@ -163,7 +163,9 @@ pub(crate) fn find_later_correction(text: &str, language: Language) -> Option<La
     tokens.contrast().or_else(|| tokens.leading_correction())
 }
 
-/// Returns the range of the last number in a text that a number may correct.
+/// Returns the range of the last number in a text that a number may correct. If the remark does not name
+/// the old number, it corrects one in digits with the same unit only: `25k` corrects `20k`, but
+/// neither `two` nor `2`.
 pub(crate) fn find_corrected_number(
     text: &str,
     correction: &LaterCorrection,
@@ -174,7 +176,7 @@ pub(crate) fn find_corrected_number(
     let new_form = number_form(&correction.new);
     let at = (0..tokens.ranges.len()).rfind(|&at| match &correction.old {
         Some(old) => tokens.word(at) == old,
-        None => is_same_form(tokens.form(at), new_form),
+        None => tokens.is_number(at) && tokens.form(at) == new_form,
     })?;
     Some(tokens.ranges[at].clone())
 }
@@ -521,6 +523,15 @@ mod tests {
         for text in ["3 kids, no 2 are the same", "sorry, 25 people came", "no"] {
             assert_eq!(find_later_correction(text, Language::English), None);
         }
+    }
+
+    #[test]
+    fn a_number_alone_corrects_one_of_the_same_unit() {
+        let correction = find_later_correction("sorry, i meant 25k", Language::English).unwrap();
+        let corrected = |text| find_corrected_number(text, &correction, Language::English);
+        assert_eq!(corrected("User's budget is 20k."), Some(17..20));
+        assert_eq!(corrected("User has two cats."), None);
+        assert_eq!(corrected("User has 2 cats."), None);
     }
 
     #[test]
