@@ -51,6 +51,10 @@ fn parse_last_or_next(
         _ => return None,
     };
 
+    let direction = match direction {
+        DateDirection::Past if !tense::is_past_at(clause, at) => DateDirection::Either,
+        direction => direction,
+    };
     let is_past_or_coming = matches!(clause.lower_at(at + article_len), "past" | "coming");
     let next = at + article_len + 1;
     let unit_word = clause.lower_at(next);
@@ -60,6 +64,10 @@ fn parse_last_or_next(
         let is_other_meaning = article_len == 1 && !is_past_or_coming
             || clause.lower_at(end) == "of"
             || unit == TimeUnit::Day;
+        // Said on a Monday, "we went hiking this weekend" is about the last one.
+        let is_to_come = shift_unit(today, unit, step)?.from > today;
+        let is_over = step == 0 && direction == DateDirection::Past && is_to_come;
+        let step = step - i64::from(is_over);
         return (!is_other_meaning).then(|| Some((end, shift_unit(today, unit, step)?)))?;
     }
 
@@ -77,10 +85,14 @@ fn parse_last_or_next(
         } else {
             step
         };
-        return Some((
-            end,
-            DayRange::single_day(shift_weekday(today, weekday, step)?),
-        ));
+        let mut day = shift_weekday(today, weekday, step)?;
+        // "We met this Friday", said on the day after.
+        let is_of_this_week = weekday < today.weekday().to_monday_zero_offset();
+        let is_this = !is_past_or_coming && step == 0;
+        if is_this && is_of_this_week && direction == DateDirection::Past {
+            day = add_days(day, -7)?;
+        }
+        return Some((end, DayRange::single_day(day)));
     }
 
     if let Some(season) = parse_season(unit_word) {
@@ -91,6 +103,7 @@ fn parse_last_or_next(
     let year = match step {
         -1 if number >= today.month() => today.year() - 1,
         1 if number <= today.month() => today.year() + 1,
+        0 => year_towards(today, direction, |year| month_range(year, number))?,
         _ => today.year(),
     };
 
@@ -137,21 +150,36 @@ fn shift_weekday(today: Date, weekday: i8, step: i64) -> Option<Date> {
 }
 
 fn shift_season(today: Date, season: i8, step: i64, direction: DateDirection) -> Option<DayRange> {
-    let current = season_range(today.year(), season)?;
-    // Said in December, a plan for this summer means the coming summer.
-    if step == 0 && direction == DateDirection::Future && current.to < today {
-        return season_range(today.year() + 1, season);
-    }
+    const WINTER: i8 = 3;
 
+    let current = season_range(today.year(), season)?;
+    // In January and February, this winter began last year.
+    let is_in_winter = season == WINTER && today.month() <= 2;
     let year = match step {
+        -1 if is_in_winter => today.year() - 2,
         -1 if current.to >= today => today.year() - 1,
         1 if current.from <= today => today.year() + 1,
-        // In January and February, this winter began last year.
-        0 if season == 3 && today.month() <= 2 => today.year() - 1,
+        0 if is_in_winter => today.year() - 1,
+        0 => year_towards(today, direction, |year| season_range(year, season))?,
         _ => today.year(),
     };
 
     season_range(year, season)
+}
+
+/// Returns the year in which days of this year lie: the last year if they should have begun, the next
+/// one if they should not be over. "I start this January" is said in December.
+fn year_towards(
+    today: Date,
+    direction: DateDirection,
+    days_in: impl Fn(i16) -> Option<DayRange>,
+) -> Option<i16> {
+    let days = days_in(today.year())?;
+    Some(match direction {
+        DateDirection::Past if days.from > today => today.year() - 1,
+        DateDirection::Future if days.to < today => today.year() + 1,
+        _ => today.year(),
+    })
 }
 
 /// Parses `the last Saturday of the month`, `the first Monday of May` and `2nd Friday of next month`.

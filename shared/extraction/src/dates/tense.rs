@@ -38,6 +38,26 @@ pub(super) fn is_length(clause: Clause<'_>, at: usize, direction: DateDirection)
     is_past && verbs.next().is_some_and(|(_, form)| form == VerbForm::Past)
 }
 
+/// Checks whether a date at `at` in a clause about the past has passed, by the nearest verb before it:
+/// `we met this Friday`, but not `I heard that the exam is this Friday` or `I booked a table for this
+/// Friday`.
+pub(super) fn is_past_at(clause: Clause<'_>, at: usize) -> bool {
+    if at > 0 && clause.lower_at(at - 1) == "for" {
+        return false;
+    }
+
+    for index in (0..at).rev() {
+        if points_ahead(clause, index) || begins_clause(clause, index) {
+            return false;
+        }
+        if let Some((base, VerbForm::Past)) = parse_verb(clause.lower_at(index)) {
+            return !ARRANGING_VERBS.contains(&base);
+        }
+    }
+
+    true
+}
+
 /// Checks whether what follows a word is still to come: `will`, `is`, `to leave`.
 fn points_ahead(clause: Clause<'_>, at: usize) -> bool {
     match clause.lower_at(at) {

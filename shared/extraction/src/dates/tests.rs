@@ -128,3 +128,80 @@ fn a_length_of_time_is_no_date() {
         assert_eq!(said("2025-04-15", text, direction), expected, "{text}");
     }
 }
+
+#[test]
+fn this_lies_where_the_sentence_points() {
+    let (past, future) = (DateDirection::Past, DateDirection::Future);
+    for (day, text, direction, expected) in [
+        ("2025-12-10", "I start this January", future, "2026-01"),
+        ("2025-12-10", "I started this January", past, "2025-01"),
+        ("2025-02-10", "I moved this November", past, "2024-11"),
+        ("2025-04-15", "we met this April", past, "2025-04"),
+        (
+            "2025-03-10",
+            "we skied this winter",
+            past,
+            "2024-12-01 to 2025-02-28",
+        ),
+        (
+            "2025-01-20",
+            "we ski this winter",
+            future,
+            "2024-12-01 to 2025-02-28",
+        ),
+        (
+            "2025-01-20",
+            "last winter",
+            past,
+            "2023-12-01 to 2024-02-29",
+        ),
+        (
+            "2025-03-20",
+            "last winter",
+            past,
+            "2024-12-01 to 2025-02-28",
+        ),
+        (
+            "2025-12-10",
+            "I go this summer",
+            future,
+            "2026-06-01 to 2026-08-31",
+        ),
+        // The 19th is a Saturday, the 21st a Monday.
+        ("2025-04-19", "we met this Friday", past, "2025-04-18"),
+        ("2025-04-17", "we met this Friday", past, "2025-04-18"),
+        (
+            "2025-04-19",
+            "I heard that the exam is this Friday",
+            past,
+            "2025-04-25",
+        ),
+        (
+            "2025-04-19",
+            "I booked a table for this Friday",
+            past,
+            "2025-04-25",
+        ),
+        ("2025-04-19", "we meet this Friday", future, "2025-04-25"),
+        (
+            "2025-04-19",
+            "we met this coming Friday",
+            past,
+            "2025-04-25",
+        ),
+        (
+            "2025-04-21",
+            "we hiked this weekend",
+            past,
+            "2025-04-19 to 2025-04-20",
+        ),
+        (
+            "2025-04-21",
+            "we hike this weekend",
+            future,
+            "2025-04-26 to 2025-04-27",
+        ),
+    ] {
+        assert_eq!(said(day, text, direction), expected, "{day} {text}");
+    }
+}
