@@ -2,6 +2,7 @@
 
 use domain::key::Permission;
 use serde_json::{Value, json};
+use service::Authenticator;
 
 use crate::client::OrgClient;
 use crate::shape::expect_error;
@@ -450,14 +451,24 @@ async fn a_deletion_finds_a_document_where_it_was_moved() {
     client.run_until_settled().await;
     assert_eq!(count_found_in(&client, "b").await, 1);
 
-    let remove = async |should_remove: bool| {
-        let ctx = &client.app.system.ctx;
+    let ctx = &client.app.system.ctx;
+    let remove = async |tenant: &domain::Tenant| {
         let documents = vec![read_before.clone()];
-        service::remove_documents(ctx, &client.tenant, documents, |_| should_remove)
+        service::remove_documents(ctx, tenant, documents, |_| true)
             .await
             .expect("a deletion")
     };
-    assert_eq!(remove(true).await, 1);
+    let key = client
+        .app
+        .create_key_with("acme", Permission::Write, Some(&["a"]))
+        .await;
+    let authenticator = Authenticator::new(ctx.keys.clone(), ctx.clock.clone());
+    let of_key = authenticator.authenticate(Some(&key), false).await;
+    let of_key = of_key.expect("a key");
+    assert_eq!(remove(&of_key).await, 0, "out of reach by now");
+    assert_eq!(count_found_in(&client, "b").await, 1);
+
+    assert_eq!(remove(&client.tenant).await, 1);
     assert_gone(&client, &id).await;
     assert_eq!(count_found_in(&client, "b").await, 0, "its own log has it");
     let tags = client.get("/v3/container-tags/list").await.body;
@@ -490,6 +501,10 @@ async fn memories_of_a_client_move_with_their_document_to_another_date() {
     client.run_until_settled().await;
     let id = answer.body["documentId"].as_str().expect("a document");
 
+    let change = json!({"containerTag": "b", "provenance": "external"});
+    let path = format!("/v3/documents/{id}");
+    let answer = client.send_patch(&path, change).await;
+    assert_eq!(answer.status, 400, "{}", answer.body);
     let change = json!({"containerTag": "b", "documentDate": "2025-01-01"});
     move_document(&client, id, change).await;
     client.run_until_settled().await;

@@ -317,7 +317,7 @@ pub async fn add_documents_with_same_custom_ids(
 }
 
 /// Returns the physical containers behind a tag in which the same customId means the same document. Documents
-/// of several tags are others, unless a merge is about to make them one.
+/// in shared containers are different documents, unless a merge is under way.
 async fn merged_containers(
     ctx: &Ctx,
     tenant: &Tenant,

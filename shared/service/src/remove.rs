@@ -6,6 +6,7 @@ pub use of_tags::{TagsRemoval, remove_documents_of_tags};
 
 use crate::ConflictRetry;
 use crate::Ctx;
+use crate::find::set_present_tags;
 use crate::sharing::check_reaches_all_tags;
 use crate::{Committed, commit_changes};
 use domain::container::DocumentChange;
@@ -27,7 +28,7 @@ use domain::tenant::Tenant;
 ///
 /// # Errors
 /// Returns [`domain::Error::Forbidden`] if a document has tags out of reach; nothing is deleted
-/// then. Returns the errors of the ports.
+/// then, unless a document was moved meanwhile. Returns the errors of the ports.
 pub async fn remove_documents(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -55,9 +56,11 @@ async fn remove_reached_documents(
             removed += batch.await?;
         }
 
-        let containers = moved.iter().map(|document| &document.container);
+        // What was moved out of the caller's reach is gone for the caller.
+        documents = set_present_tags(ctx, tenant, moved).await?;
+        documents.retain(|document| document.tags().any(|tag| tenant.can_access(tag)));
+        let containers = documents.iter().map(|document| &document.container);
         check_reaches_all_tags(ctx, tenant, containers).await?;
-        documents = moved;
     }
     Ok(removed)
 }

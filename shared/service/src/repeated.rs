@@ -31,9 +31,8 @@ pub(crate) struct Target {
 /// Returns the document that a request without a customId is about: the one that the same request
 /// has created before, or a new one.
 ///
-/// Without an `Idempotency-Key`, it is the same request while the document still has the content
-/// that is sent (`body`) and the container. Once it has other content or is elsewhere, the container lacks
-/// the sent content, which begins a document of its own.
+/// Without an `Idempotency-Key`, it is the same request while the document still has the sent content
+/// (`body`) and is still in the container. Otherwise the request creates a new document.
 ///
 /// # Errors
 /// Returns [`Error::Conflict`] when the `Idempotency-Key` was used for another request or its

@@ -142,7 +142,7 @@ fn build_create_put(
 ///
 /// It includes the container, to the log of which the change is written, and the revision that search
 /// serves, by which the head counts documents and erases content. That revision is looked for in the stored
-/// text, which an earlier version may have written with other fields.
+/// JSON, which an earlier version may have written with other fields.
 fn unchanged_condition(
     tenant: &Tenant,
     document: &Document,
@@ -165,8 +165,9 @@ fn unchanged_condition(
     let served = match &document.indexed {
         None => format!("attribute_not_exists({indexed})"),
         Some(served) => {
-            let served = string_value(served.revision.as_str());
-            values.insert(":served".to_owned(), served);
+            // The paths of blobs may name other revisions.
+            let field = format!("\"revision\":\"{}\"", served.revision.as_str());
+            values.insert(":served".to_owned(), string_value(&field));
             format!("contains({indexed}, :served)")
         }
     };

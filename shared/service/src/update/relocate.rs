@@ -80,6 +80,13 @@ async fn build_move(
         tag: container.tag.clone(),
         container: container.primary_id().clone(),
     };
+    let changes_provenance = update.provenance.is_some() && update.provenance != from.provenance;
+    if is_written_by_client(from) && update.content.is_none() && changes_provenance {
+        let message = "memories that a client wrote keep their provenance while they are moved; \
+            move them first, and then change it by another request";
+        return Err(Error::invalid(message));
+    }
+
     let body = NewBody::sent(bytes, form);
     let mut to = build_revision(
         ctx,
@@ -96,8 +103,7 @@ async fn build_move(
         && to.provenance == from.provenance;
 
     // Memories that a client wrote cannot be found in the text again.
-    let keeps_memories = is_written_by_client(from) && to.provenance == from.provenance;
-    let is_unchanged = has_same_properties || keeps_memories;
+    let is_unchanged = has_same_properties || is_written_by_client(from);
     if update.content.is_none() && from.status == DocumentStatus::Done && is_unchanged {
         take_over(ctx, tenant, from, &container, &mut to).await?;
     }
