@@ -34,15 +34,19 @@ pub async fn repair_index(
         return Ok(rewrite_index(ctx, tenant, id, settings).await?);
     }
 
+    // These need not wait for a large container to be read.
+    for document in suspects {
+        repair_document(ctx, tenant, document).await?;
+    }
+
     let segments = state.head.segments.clone();
     let (mut chunks, mut memories) = read_from_store(ctx, tenant, id, state).await?;
-
-    let mut suspects: BTreeSet<DocumentId> = suspects.iter().cloned().collect();
-    suspects.extend(chunks.view.take_unreadable());
-    suspects.extend(memories.view.take_unreadable());
-
-    for document in &suspects {
-        repair_document(ctx, tenant, document).await?;
+    let mut unreadable = chunks.view.take_unreadable();
+    unreadable.extend(memories.view.take_unreadable());
+    for document in &unreadable {
+        if !suspects.contains(document) {
+            repair_document(ctx, tenant, document).await?;
+        }
     }
 
     let is_broken = chunks.is_recovered
