@@ -20,6 +20,8 @@ use crate::wire::{ListedDocument, record_example};
 
 /// The number of texts that are read at the same time.
 const PARALLEL_READS: usize = 16;
+/// The most bytes of texts in the answer of a list. Part of the API.
+const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
 /// The number of documents on a page if the request does not set a limit.
 pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most documents on a page. Part of the API.
@@ -223,7 +225,7 @@ pub(crate) async fn list_documents(
 /// Returns the texts of listed documents, in their order.
 ///
 /// # Errors
-/// Those of the ports.
+/// [`Error::Invalid`] if they have more than [`MAX_TEXT_BYTES`] together, and those of the ports.
 pub(crate) async fn read_listed_texts(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -234,10 +236,20 @@ pub(crate) async fn read_listed_texts(
         reads.push(read_listed_text(ctx, tenant, document));
     }
 
-    stream::iter(reads)
-        .buffered(PARALLEL_READS)
-        .try_collect()
-        .await
+    let mut reads = stream::iter(reads).buffered(PARALLEL_READS);
+    let mut texts: Vec<Option<String>> = Vec::with_capacity(documents.len());
+    let mut bytes = 0;
+    while let Some(text) = reads.try_next().await? {
+        bytes += text.as_ref().map_or(0, String::len);
+        if bytes > MAX_TEXT_BYTES {
+            return Err(Error::invalid(format!(
+                "the texts of these documents have more than {} MB together; use a smaller limit",
+                MAX_TEXT_BYTES / 1024 / 1024
+            )));
+        }
+        texts.push(text);
+    }
+    Ok(texts)
 }
 
 /// Returns the text of a listed document, or `None` while it is being replaced.
