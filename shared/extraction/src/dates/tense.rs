@@ -4,10 +4,13 @@ use super::{Clause, DateDirection};
 use crate::english::lexicon::{VerbForm, is_adverb, is_modal, parse_verb};
 
 /// Verbs that arrange something to come, so that a count after their past form lies ahead.
-const ARRANGING_VERBS: [&str; 6] = ["arrange", "book", "expect", "plan", "reserve", "schedule"];
+const ARRANGING_VERBS: [&str; 18] = [
+    "accept", "agree", "arrange", "book", "buy", "enrol", "enter", "expect", "invite", "offer",
+    "order", "plan", "promise", "register", "reserve", "schedule", "set", "sign",
+];
 
-/// The most words between a count with which a clause begins and the verb.
-const MAX_WORDS_BEFORE_VERB: usize = 3;
+/// The number of words after a count with which a clause begins, among which its verb is looked for.
+const WORDS_WITH_VERB: usize = 3;
 
 /// Checks whether `in three days` at `at` is a length of time that has passed, by the nearest verb
 /// before it: a perfect, or a past form in a clause about the past. `I lost 5 kg in two months` and
@@ -33,7 +36,7 @@ pub(super) fn is_length(clause: Clause<'_>, at: usize, direction: DateDirection)
     }
 
     // "In two months I lost 5 kg."
-    let after = at + 3..at + 3 + MAX_WORDS_BEFORE_VERB;
+    let after = at + 3..at + 3 + WORDS_WITH_VERB;
     let mut verbs = after.filter_map(|index| parse_verb(clause.lower_at(index)));
     is_past && verbs.next().is_some_and(|(_, form)| form == VerbForm::Past)
 }

@@ -96,12 +96,18 @@ fn relative_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic>
     KnownTopic::fact(owner_of_key(subject)?, attribute, name)
 }
 
+/// The posts and professions that are two capital letters.
+const TWO_LETTER_POSTS: [&str; 4] = ["GP", "MD", "PM", "VP"];
+
 /// Checks whether the capitalized words after `My wife is` say what she is rather than who: `Italian`,
 /// `CEO`.
 fn says_what_they_are(parsed: ParsedClause<'_>, name: &str) -> bool {
     let first = name.split([' ', '-']).next().unwrap_or_default();
-    let is_all_capitals =
-        |raw: &str| raw.chars().count() > 1 && raw.chars().all(char::is_uppercase);
+    // "TJ" is a name.
+    let is_all_capitals = |raw: &str| {
+        let is_post = raw.chars().count() > 2 || TWO_LETTER_POSTS.contains(&raw);
+        is_post && raw.chars().all(char::is_uppercase)
+    };
     let word = parsed.rest().words.first().map_or("", |word| word.raw);
     let writes_all_capitals = parsed
         .clause
