@@ -63,8 +63,8 @@ chmod 755 "$home/bin/.recollect.new"
 if ! installed=$("$home/bin/.recollect.new" --version); then
   rm -f "$home/bin/.recollect.new"
   case $os in
-    linux) fail "the program does not run here: it needs glibc 2.17, which systems with musl such as Alpine lack." \
-      "Use the container image; nothing is installed" ;;
+    linux) fail "the program does not run here. It needs glibc 2.17; on a system with musl, such as Alpine," \
+      "use the container image. Nothing is installed" ;;
     *) fail "the program does not run here; it needs macOS 11. Nothing is installed" ;;
   esac
 fi

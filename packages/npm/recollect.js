@@ -15,7 +15,7 @@ function lacksGlibc() {
 
 /** Ends with the reason why the program did not start. */
 function fail(reason) {
-  const musl = "this system has musl, as Alpine, and the program needs glibc 2.17: use the container image";
+  const musl = "this system uses musl, like Alpine, and the program needs glibc 2.17: use the container image";
   console.error(`recollect: ${lacksGlibc() ? musl : reason}`);
   process.exit(1);
 }

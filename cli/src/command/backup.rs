@@ -58,14 +58,14 @@ pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
     );
     if report.reprocessed > 0 {
         print_line!(
-            "{} documents are processed again: they were not done, or had failed.",
-            report.reprocessed
+            "{} not done in the backup. Those that are new here are processed again.",
+            count_past(report.reprocessed)
         );
     }
     if report.without_content > 0 {
         print_line!(
-            "{} documents are left out: their files had not arrived.",
-            report.without_content
+            "{} left out, because the files had not arrived.",
+            count_past(report.without_content)
         );
     }
     for difference in &report.differences {
@@ -75,6 +75,14 @@ pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
         print_line!("Verified: every container is as it was.");
     }
     Ok(exit_code(report.differences.is_empty()))
+}
+
+/// Returns the beginning of a sentence about a number of documents in the past.
+fn count_past(documents: usize) -> String {
+    match documents {
+        1 => "1 document was".to_owned(),
+        _ => format!("{documents} documents were"),
+    }
 }
 
 fn describe(manifest: &BackupManifest) -> String {

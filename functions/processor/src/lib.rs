@@ -61,7 +61,7 @@ impl Processor {
         }
     }
 
-    /// Gives the documents back that are being processed, because their work is about to be broken off on purpose.
+    /// Returns the documents that are being processed to the queue, because a stop is about to abort their work.
     /// The attempt does not count, and another process may begin at once. Work that ends nevertheless does no harm.
     pub async fn give_back_documents(&self) {
         let now = self.ctx.clock.now();

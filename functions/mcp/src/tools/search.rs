@@ -64,7 +64,7 @@ enum ResultKind {
 pub(crate) struct SearchAnswer {
     /// The results, the best first.
     results: Vec<FoundText>,
-    /// The cursor of the next results. Absent if there are no more.
+    /// The cursor of the next results, if there may be more.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     /// Why there are no results, and what to do.

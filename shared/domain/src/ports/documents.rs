@@ -177,9 +177,9 @@ pub trait Documents: Send + Sync {
         lease_until: Timestamp,
     ) -> PortResult<ClaimOutcome>;
 
-    /// Puts an unfinished revision back to `queued` because the holder of the lease in `claimed`
-    /// found that its file has not arrived, or is stopped. The attempt does not count, and the document
-    /// becomes overdue after `overdue_at`. Returns `false` when the revision is no longer wanted or belongs
+    /// Puts an unfinished revision back to `queued`, because the file has not arrived, or because the holder
+    /// of the lease in `claimed` is being stopped. The attempt does not count, and the document becomes
+    /// overdue after `overdue_at`. Returns `false` when the revision is no longer wanted or belongs
     /// to another worker.
     async fn requeue_until(
         &self,

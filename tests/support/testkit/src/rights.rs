@@ -197,7 +197,7 @@ impl Right {
     }
 }
 
-/// Checks whether a text has a pattern of IAM, which may end with `*`.
+/// Checks whether a text matches a pattern of IAM, which may end with `*`.
 fn is_like(text: &str, pattern: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(beginning) => text.starts_with(beginning),
