@@ -498,6 +498,56 @@ async fn a_worker_that_is_late_brings_nothing_back() {
     assert!(!client.search_finds("HRN-1").await);
 }
 
+/// Runs the next step of a deletion now, as a message that comes early does. Returns its status.
+async fn run_early(client: &OrgClient, deletion: &Value) -> Value {
+    let ctx = &client.app.system.ctx;
+    let id = TaskId::parse(deletion.as_str().expect("an id")).expect("an id");
+    let task = ctx.tasks.get(&client.tenant, &id).await.expect("a task");
+    let step = task.expect("a task").step;
+    run_task(ctx, &client.tenant, &id, step)
+        .await
+        .expect("a step");
+    deletion_status(client, deletion).await
+}
+
+#[tokio::test]
+async fn a_purge_waits_for_requests_and_workers_that_began_before() {
+    let client = OrgClient::new().await;
+    let body = json!({"content": "A heron waits.", "containerTag": "box"});
+    client.add_document(body).await;
+    let container = physical_container(&client, "box").await;
+    let stored = async |prefix: &str| {
+        let stored = find_stored(&client.app, &[container.as_str()]).await;
+        let items = stored.items.iter();
+        items.filter(|item| item.starts_with(prefix)).count()
+    };
+    let blobs = stored("records B#").await;
+    let answer = expect_ok(client.delete(&tag_path("box")).await, &deletion_shape());
+    let deletion = &answer["deletionId"];
+    let clock = &client.app.environment.clock;
+
+    // A request may still read everything for a minute.
+    let status = run_early(&client, deletion).await;
+    assert_eq!(status["report"]["documents"], 0, "{status}");
+    assert_eq!(
+        (stored("records D#").await, stored("records B#").await),
+        (1, blobs)
+    );
+
+    // A worker may still write for 16 minutes.
+    clock.advance_seconds(61);
+    while run_early(&client, deletion).await["status"] == "running" {}
+    let status = run_early(&client, deletion).await;
+    assert_eq!(status["status"], "verifying", "{status}");
+    assert_eq!(status["report"]["documents"], 1);
+    assert_eq!(status["report"]["inlineBlobs"], blobs, "{status}");
+
+    clock.advance_seconds(16 * 60);
+    while run_early(&client, deletion).await["status"] == "verifying" {}
+    let status = deletion_status(&client, deletion).await;
+    assert_eq!(status["status"], "completed", "{status}");
+}
+
 #[tokio::test]
 async fn two_deletions_at_once_are_one() {
     let client = OrgClient::new().await;
