@@ -205,8 +205,9 @@ fn invented_words(statement: &Statement, source: &str) -> Vec<String> {
     known.extend(content_words(
         statement.speaker.as_deref().unwrap_or_default(),
     ));
-    // Extraction may add dates in digits, and words that grammatical agreement changes or adds.
-    let added = ["assistant", "themselv", "their"];
+    // Extraction may add dates in digits, the `asked` of an answer to a question, and words that
+    // grammatical agreement changes or adds.
+    let added = ["ask", "assistant", "themselv", "their"];
     let wide = |word: &str| !word.is_ascii();
     let words = content_words(&statement.text).into_iter();
     let agrees = |word: &str| known.iter().any(|known| is_inflection(word, known));
