@@ -103,18 +103,16 @@ const TWO_LETTER_POSTS: [&str; 4] = ["GP", "MD", "PM", "VP"];
 /// `CEO`.
 fn says_what_they_are(parsed: ParsedClause<'_>, name: &str) -> bool {
     let first = name.split([' ', '-']).next().unwrap_or_default();
-    // "TJ" is a name.
-    let is_all_capitals = |raw: &str| {
-        let is_post = raw.chars().count() > 2 || TWO_LETTER_POSTS.contains(&raw);
-        is_post && raw.chars().all(char::is_uppercase)
-    };
+    let is_all_capitals = |raw: &str| raw.chars().all(char::is_uppercase);
     let word = parsed.rest().words.first().map_or("", |word| word.raw);
+    // "TJ" is a name.
+    let is_post = word.chars().count() > 2 || TWO_LETTER_POSTS.contains(&word);
     let writes_all_capitals = parsed
         .clause
         .words
         .first()
-        .is_some_and(|word| is_all_capitals(word.raw));
-    is_people_or_faith(first) || is_all_capitals(word) && !writes_all_capitals
+        .is_some_and(|word| word.raw.chars().count() > 1 && is_all_capitals(word.raw));
+    is_people_or_faith(first) || is_post && is_all_capitals(word) && !writes_all_capitals
 }
 
 /// Returns the owner in a key such as `user's dog`.

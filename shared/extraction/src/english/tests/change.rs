@@ -192,5 +192,7 @@ fn a_people_or_a_post_is_no_name_of_a_relative() {
         ("My wife is Oda.", "user | spouse | oda"),
         ("My brother is called TJ.", "user | brother | tj"),
         ("MY BROTHER IS OMAR.", "user | brother | omar"),
+        ("My son is TJ.", "user | son | tj"),
+        ("My sister is VP.", ""),
     ]);
 }
