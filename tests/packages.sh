@@ -100,6 +100,6 @@ mkdir "$work/musl"
 cp packages/npm/recollect.js "$work/musl/"
 echo 'process.report.getReport = () => ({ header: {} });' >"$work/musl/report.js"
 if node --require "$work/musl/report.js" "$work/musl/recollect.js" 2>"$work/musl.log"; then fail "it started without a program"; fi
-grep --quiet "has musl" "$work/musl.log" || fail "the launcher does not say why"
+grep --quiet "uses musl" "$work/musl.log" || fail "the launcher does not say why"
 
 say "passed"
