@@ -28,6 +28,8 @@
 //!                                                       size with the response times of AWS, or
 //!                                                       compactions with --compaction; FOLDER keeps
 //!                                                       the containers
+//! cargo run --release -p bench -- many FOLDER           first searches of many small containers with
+//!                                                       the response times of AWS; FOLDER keeps them
 //! cargo run --release -p bench -- reuse                 cost of one changed paragraph of a long
 //!                                                       document
 //! ```
@@ -218,6 +220,27 @@ enum What {
         #[arg(long, requires = "compaction")]
         max_merged_mb: Option<u64>,
     },
+    /// First searches of many small containers as a Lambda function sees them: time, dependent calls,
+    /// requests, their price, memory
+    Many {
+        /// The folder that keeps the containers
+        folder: PathBuf,
+        /// Containers
+        #[arg(long, default_value_t = 2_000)]
+        containers: usize,
+        /// Chunks of each container
+        #[arg(long, default_value_t = 200)]
+        chunks: usize,
+    },
+    /// Measures the containers of that benchmark
+    #[command(hide = true)]
+    ManyFunction {
+        /// The folder of the containers
+        folder: PathBuf,
+        /// Containers
+        #[arg(long)]
+        containers: usize,
+    },
     /// Measures one container of that benchmark
     #[command(hide = true)]
     ScaleFunction {
@@ -304,6 +327,14 @@ async fn run(what: What) -> Result<()> {
             true => scale::run_compactions(&folder, &chunks, max_merged_mb).await,
             false => scale::run(&folder, &chunks, requests, plot.as_deref()).await,
         },
+        What::Many {
+            folder,
+            containers,
+            chunks,
+        } => scale::many::run(&folder, containers, chunks).await,
+        What::ManyFunction { folder, containers } => {
+            scale::many::run_as_function(&folder, containers).await
+        }
         What::ScaleFunction { folder, requests } => scale::run_as_function(&folder, requests).await,
         What::ScaleCompaction {
             folder,

@@ -5,6 +5,7 @@
 //! measured in a process of its own, so that its memory is its own.
 
 pub(crate) mod compaction;
+pub(crate) mod many;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
