@@ -29,12 +29,14 @@ use container_index::{
     CacheSettings, ContainerView, IndexedMemories, SegmentReading, ViewCache, read_until_fetched,
 };
 use domain::ports::PortResult;
-use domain::{ContainerId, MemoryEdit, PortError, Tenant, TopicId};
+use domain::{ContainerId, ID_FIRST_CHARACTERS, MemoryEdit, PortError, Tenant, TopicId};
 use memory_model::{Ledger, sort_edits};
 use service::Ctx;
 
 /// The number of topics that are in memory at the same time.
 const TOPICS_TOGETHER: usize = 32_768;
+/// The most memories of a container whose ids are listed at once.
+const MEMORIES_LISTED_AT_ONCE: u64 = 100_000;
 /// The number of attempts to read memories while pages cannot be read.
 const ATTEMPTS: usize = 3;
 /// Reads only the pages that are needed, whatever the size of the container. A view with more than 256 MB of pages
@@ -72,16 +74,34 @@ impl<'a> ContainerReader<'a> {
     /// # Errors
     /// Those of the ports.
     async fn list_edits(&self) -> PortResult<Vec<MemoryEdit>> {
-        let topics = self.read_memories(Ledger::topic_ids).await?;
-        let topics: Vec<TopicId> = topics.into_iter().collect();
         let mut edits = Vec::new();
-        for together in topics.chunks(TOPICS_TOGETHER) {
-            let read = |ledger: &Ledger| ledger.corrections(together);
-            edits.extend(self.read_memories(read).await?);
+        for beginning in self.id_beginnings().await? {
+            let list = |ledger: &Ledger| ledger.topic_ids(beginning);
+            let topics: Vec<TopicId> = self.read_memories(list).await?.into_iter().collect();
+            for together in topics.chunks(TOPICS_TOGETHER) {
+                let read = |ledger: &Ledger| ledger.corrections(together);
+                edits.extend(self.read_memories(read).await?);
+            }
         }
         edits.extend(self.read_memories(Ledger::forgets_and_reviews).await?);
         sort_edits(&mut edits);
         Ok(edits)
+    }
+
+    /// Returns beginnings of ids, in order. Each id of a memory or topic has one of them. A list of ids reads what
+    /// is stored beside them, so those of a large container are listed in parts.
+    ///
+    /// # Errors
+    /// Those of the ports.
+    async fn id_beginnings(&self) -> PortResult<Vec<&'static str>> {
+        let head = self.ctx.index.get_head(self.tenant, self.id).await?;
+        if head.memories.unwrap_or(0) <= MEMORIES_LISTED_AT_ONCE {
+            return Ok(vec![""]);
+        }
+        let places = 0..ID_FIRST_CHARACTERS.len();
+        Ok(places
+            .map(|place| &ID_FIRST_CHARACTERS[place..=place])
+            .collect())
     }
 
     /// Calls `read` with the memories as they are now. It may be called again if a part has to be fetched first.

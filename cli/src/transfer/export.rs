@@ -239,16 +239,18 @@ async fn write_memories(
     container: &ContainerReader<'_>,
     out: &mut (dyn Write + Send),
 ) -> Result<usize> {
-    let ids = container.read_memories(Ledger::memory_ids).await?;
-    let ids: Vec<MemoryId> = ids.into_iter().collect();
     let mut written = 0;
-    for together in ids.chunks(MEMORIES_TOGETHER) {
-        let read = |ledger: &Ledger| -> Vec<Arc<Memory>> {
-            together.iter().filter_map(|id| ledger.get(id)).collect()
-        };
-        for memory in container.read_memories(read).await? {
-            write_line(out, &ExportLine::Memory(MemoryLine::new(&memory)))?;
-            written += 1;
+    for beginning in container.id_beginnings().await? {
+        let list = |ledger: &Ledger| ledger.memory_ids(beginning);
+        let ids: Vec<MemoryId> = container.read_memories(list).await?.into_iter().collect();
+        for together in ids.chunks(MEMORIES_TOGETHER) {
+            let read = |ledger: &Ledger| -> Vec<Arc<Memory>> {
+                together.iter().filter_map(|id| ledger.get(id)).collect()
+            };
+            for memory in container.read_memories(read).await? {
+                write_line(out, &ExportLine::Memory(MemoryLine::new(&memory)))?;
+                written += 1;
+            }
         }
     }
     Ok(written)

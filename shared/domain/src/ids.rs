@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 /// The length in characters of a document, container or revision id: 128 bits in base58, padded.
 pub const ID_LEN: usize = 22;
 
+/// The characters with which these ids begin, and those of memories and topics, in the order of the ids.
+pub const ID_FIRST_CHARACTERS: &str = "123456789ABCDEFGHJKLMNPQRSTUVWXY";
+
 fn encode_base58(bytes: [u8; 16]) -> String {
     let text = bs58::encode(bytes).into_string();
     format!("{text:1>ID_LEN$}")
@@ -389,6 +392,20 @@ mod tests {
     fn a_leading_zero_does_not_shorten_an_id() {
         assert_eq!(encode_base58([0; 16]).len(), ID_LEN);
         assert_eq!(encode_base58([255; 16]).len(), ID_LEN);
+    }
+
+    #[test]
+    fn ids_begin_with_these_characters() {
+        let ids = (0..=u8::MAX).flat_map(|first| {
+            [0, u8::MAX].map(|other| {
+                let mut bytes = [other; 16];
+                bytes[0] = first;
+                encode_base58(bytes)
+            })
+        });
+        let mut characters: Vec<char> = ids.filter_map(|id| id.chars().next()).collect();
+        characters.dedup();
+        assert!(characters.into_iter().eq(ID_FIRST_CHARACTERS.chars()));
     }
 
     #[test]

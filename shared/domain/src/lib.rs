@@ -43,8 +43,8 @@ pub use document::{
 pub use error::{Error, PortError, RequestIssue, Result};
 pub use filter::Filter;
 pub use ids::{
-    AnswerId, ConnectionId, ContainerId, CustomId, DocumentId, GrantId, KeyId, MemoryId, OrgId,
-    Revision, TaskId, TopicId,
+    AnswerId, ConnectionId, ContainerId, CustomId, DocumentId, GrantId, ID_FIRST_CHARACTERS, KeyId,
+    MemoryId, OrgId, Revision, TaskId, TopicId,
 };
 pub use job::{DeliveryOutcome, Job, JobMessage, QueueDelivery, QueueWorker};
 pub use memory::{

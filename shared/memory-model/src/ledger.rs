@@ -324,9 +324,9 @@ impl Ledger {
         edits
     }
 
-    /// Returns the ids of all topics, without reading the topics.
-    pub fn topic_ids(&self) -> BTreeSet<TopicId> {
-        self.topics.keys().collect()
+    /// Returns the ids of the topics that begin with `beginning`, without reading the topics.
+    pub fn topic_ids(&self, beginning: &str) -> BTreeSet<TopicId> {
+        self.topics.keys_with(beginning).collect()
     }
 
     /// Returns those of the edits of callers that correct memories of these topics.
@@ -376,9 +376,9 @@ impl Ledger {
         self.memories.all().map(|(_, memory)| memory)
     }
 
-    /// Returns the ids of [`Self::memories`], without reading the memories.
-    pub fn memory_ids(&self) -> BTreeSet<MemoryId> {
-        self.memories.keys().collect()
+    /// Returns those ids of [`Self::memories`] that begin with `beginning`, without reading the memories.
+    pub fn memory_ids(&self, beginning: &str) -> BTreeSet<MemoryId> {
+        self.memories.keys_with(beginning).collect()
     }
 
     /// Returns the memories that were inferred from others, also those that a caller has reviewed.

@@ -26,7 +26,7 @@ impl Ledger {
         let nothing = DirtyTopics::Some(BTreeSet::new());
         let dirty = match std::mem::replace(&mut self.dirty, nothing) {
             DirtyTopics::All => {
-                let topics: BTreeSet<TopicId> = self.topics.keys().collect();
+                let topics: BTreeSet<TopicId> = self.topics.keys_with("").collect();
                 for topic in &topics {
                     self.open_statements(topic, None);
                 }

@@ -22,7 +22,7 @@ pub trait LedgerStore: Debug + Send + Sync {
     /// Checks whether there is a record with this key.
     fn contains(&self, key: &str) -> bool;
 
-    /// Returns the keys of all records, in any order.
+    /// Returns the keys that begin with `prefix`, in any order.
     fn keys(&self, prefix: &str) -> Vec<String>;
 }
 
@@ -307,24 +307,25 @@ where
     }
 
     fn stored(&self) -> impl Iterator<Item = (K, Arc<V>)> {
-        self.stored_keys()
+        self.stored_keys("")
             .filter_map(|(key, stored_key)| Some((key, self.decode(&stored_key)?)))
     }
 
-    /// Returns the keys of all records in any order, without decoding the records.
-    pub(super) fn keys(&self) -> impl Iterator<Item = K> {
-        let stored = self.stored_keys().map(|(key, _)| key);
+    /// Returns the keys that begin with `beginning`, in any order, without decoding the records.
+    pub(super) fn keys_with(&self, beginning: &str) -> impl Iterator<Item = K> {
+        let stored = self.stored_keys(beginning).map(|(key, _)| key);
         let stored = stored.filter(|key| !self.overlay.contains_key(key));
         let overlay = self.overlay.iter();
         let overlay = overlay.filter_map(|(key, held)| held.value().map(|_| key.clone()));
+        let overlay = overlay.filter(move |key| key.to_string().starts_with(beginning));
         stored.chain(overlay)
     }
 
-    /// Returns the keys of the stored records, each with the key in the store.
-    fn stored_keys(&self) -> impl Iterator<Item = (K, String)> {
+    /// Returns the keys of the stored records that begin with `beginning`, each with the key in the store.
+    fn stored_keys(&self, beginning: &str) -> impl Iterator<Item = (K, String)> {
         let store = self.store.as_ref();
         let keys = store
-            .map(|store| store.keys(self.prefix))
+            .map(|store| store.keys(&format!("{}{beginning}", self.prefix)))
             .into_iter()
             .flatten();
         keys.filter_map(|stored_key| {
@@ -341,7 +342,7 @@ where
 
     /// Checks whether every stored record can be decoded.
     pub(super) fn are_readable(&self) -> bool {
-        self.stored_keys().count() == self.stored().count()
+        self.stored_keys("").count() == self.stored().count()
     }
 
     /// Returns the keys of the records that were changed, inserted or removed since they were stored, with the
@@ -427,8 +428,10 @@ mod tests {
         let mut read: Vec<(String, u32)> = records.read_all().map(|(k, v)| (k, *v)).collect();
         read.sort();
         assert_eq!(read, expected);
-        let keys: BTreeSet<String> = records.keys().collect();
-        assert!(keys.iter().eq(expected.iter().map(|(key, _)| key)));
+        let keys = |beginning| -> BTreeSet<String> { records.keys_with(beginning).collect() };
+        assert!(keys("").iter().eq(expected.iter().map(|(key, _)| key)));
+        assert!(keys("b").iter().eq(["b", "bb"]));
+        assert!(keys("c").iter().eq(["c"]) && keys("d").is_empty());
         assert!(records.all_stored.get().is_none());
         assert_eq!(numbers(&records), expected);
 
