@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use domain::connection::SkipReason;
 use domain::document::DocumentType;
-use domain::ports::{ItemContent, ProviderAccess};
+use domain::ports::{ConnectorError, ItemContent, ProviderAccess};
 use http::header::LOCATION;
 use remote::ApiAnswer;
 use serde::Deserialize;
@@ -16,9 +17,9 @@ use url::{Host, Url};
 
 use super::DriveConnector;
 use super::api::{ApiRequest, check_status};
-use super::exchange::{response_media_type, unavailable_error};
+use super::exchange::{read_body, response_media_type, unavailable_error};
 use super::failure::ApiFailure;
-use super::fetch::{file_content, read_whole_body};
+use super::fetch::file_content;
 use super::kinds::{PPTX, XLSX};
 use super::markdown::remove_images;
 
@@ -80,7 +81,9 @@ struct ExportLinks {
 }
 
 impl DriveConnector {
-    /// Returns the content from the first method that succeeds.
+    /// Returns the content from the first method that succeeds. Fails with
+    /// [`SkipReason::TooLarge`] when the first content that the provider makes has more than `limit`
+    /// bytes, and tries no other method.
     pub(super) async fn export_content(
         &self,
         access: &ProviderAccess,
@@ -154,7 +157,11 @@ impl DriveConnector {
             return Err(unavailable_error("a page in place of the content").into());
         }
 
-        Ok((read_whole_body(response, limit).await?, media_type))
+        let Some(bytes) = read_body(response, limit).await? else {
+            // This limit is the caller's, who may raise it. A lighter form would lose content.
+            return Err(ConnectorError::Item(SkipReason::TooLarge).into());
+        };
+        Ok((bytes, media_type))
     }
 
     /// Lets the provider prepare a download, and requests it.

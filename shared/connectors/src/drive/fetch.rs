@@ -8,7 +8,6 @@ use domain::document::BodyForm;
 use domain::ports::{
     ConnectorError, ConnectorResult, ItemContent, ItemKind, ProviderAccess, ProviderItem,
 };
-use remote::ApiAnswer;
 use sha2::{Digest, Sha256};
 
 use super::DriveConnector;
@@ -111,7 +110,9 @@ impl DriveConnector {
         let response = self
             .request_content(access, request.with_query("acknowledgeAbuse", "false"))
             .await?;
-        let bytes = read_whole_body(response, limit).await?;
+        let Some(bytes) = read_body(response, limit).await? else {
+            return Err(ApiFailure::TooLarge);
+        };
         if let Some(digest) = sha256_of(&item.content_version)
             && digest != hex::encode(Sha256::digest(&bytes))
         {
@@ -122,16 +123,6 @@ impl DriveConnector {
 
         Ok(file_content(bytes, &extension, &item.media_type))
     }
-}
-
-/// Returns the whole content of a response.
-pub(super) async fn read_whole_body(
-    response: ApiAnswer,
-    limit: usize,
-) -> Result<Bytes, ApiFailure> {
-    read_body(response, limit)
-        .await?
-        .ok_or(ApiFailure::TooLarge)
 }
 
 /// Names content after its type only, so that a renamed file has the same content.

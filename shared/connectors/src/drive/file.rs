@@ -100,7 +100,7 @@ impl ApiFile {
         ProviderItem {
             kind: self.item_kind(),
             content_version: self.content_version(),
-            size: self.size.as_deref().and_then(|size| size.parse().ok()),
+            size: self.content_size(),
             owner: owner.and_then(FileOwner::display_name),
             parent: self.parents.into_iter().next(),
             drive: self.drive_id,
@@ -148,6 +148,15 @@ impl ApiFile {
             return state.eq_ignore_ascii_case("encrypted");
         }
         false
+    }
+
+    /// Returns the size of the content, if it is known. The provider states a size of files that
+    /// exist only there as well, but it says nothing about the size of an export.
+    fn content_size(&self) -> Option<u64> {
+        if kinds::native_type(&self.mime_type).is_some() {
+            return None;
+        }
+        self.size.as_deref()?.parse().ok()
     }
 
     /// Returns the content version. Digests show whether contents are equal. A file without digests
@@ -288,6 +297,18 @@ mod tests {
             doc("2026-03-01T10:00:00.000Z", "1"),
             doc("2026-03-01T10:00:00.001Z", "1")
         );
+    }
+
+    #[test]
+    fn the_size_of_an_export_is_not_known() {
+        for name in ["document", "spreadsheet", "presentation"] {
+            let native = format!("application/vnd.google-apps.{name}");
+            let sheet = item(json!({"mimeType": native, "size": "1024"}));
+            assert_eq!(sheet.size, None, "{name}");
+        }
+
+        let stored = item(json!({"mimeType": "application/pdf", "size": "1024"}));
+        assert_eq!(stored.size, Some(1024));
     }
 
     #[test]

@@ -206,6 +206,22 @@ async fn over_the_limit_a_lighter_form_does() {
 }
 
 #[tokio::test]
+async fn over_the_callers_limit_no_content_is_left_out() {
+    let server = ScriptedServer::open().await;
+    let large = vec![b'a'; LIMIT + 1];
+    for (kind, media_type) in [(DOC, "text/markdown"), (SHEET, XLSX)] {
+        let header = format!("Content-Type: {media_type}\r\n");
+        server.script_answer(&export(media_type), 200, &header, large.clone());
+        let request_count = server.recorded_requests().len();
+        assert_eq!(
+            skipped(fetch(&server, &test_item(kind)).await),
+            SkipReason::TooLarge
+        );
+        assert_eq!(server.recorded_requests().len(), request_count + 1);
+    }
+}
+
+#[tokio::test]
 async fn a_sheet_over_the_limit_is_downloaded_in_the_providers_own_time() {
     let server = ScriptedServer::open().await;
     let operation = json!({"name": "op-1", "done": true, "response": {"downloadUri": format!("{}/made/1", server.url)}});
