@@ -396,6 +396,7 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
         ("paid", 401),
         ("unlawful", 451),
         ("slow", 408),
+        ("busy", 429),
     ] {
         web.put_answer(&format!("tides.example/{path}"), status, &[], "");
     }
@@ -421,7 +422,11 @@ async fn pages_that_give_trouble_do_not_end_the_crawl() {
     assert!(incomplete);
     let access = access_for(&metadata);
     let stat = |path: &'static str| crawler.get_item(&access, path);
-    for path in ["http://tides.example/broken", "http://tides.example/slow"] {
+    for path in [
+        "http://tides.example/broken",
+        "http://tides.example/slow",
+        "http://tides.example/busy",
+    ] {
         assert!(
             matches!(stat(path).await, Err(ConnectorError::Unavailable(_))),
             "{path}"

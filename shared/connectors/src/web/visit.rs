@@ -36,15 +36,20 @@ impl WebCrawler {
 
     /// Returns the crawling rules for the site of an address. A site without rules permits
     /// everything. If the rules are temporarily unavailable, nothing is permitted, and the crawl
-    /// waits.
+    /// waits. A site that asks to slow down here means all requests, not those for one page.
     pub(super) async fn request_robots(&self, url: &Url) -> ConnectorResult<Robots> {
         let rules = url
             .join("/robots.txt")
             .map_err(|error| ConnectorError::Fault(error.to_string()))?;
-        match self.request_page(&rules).await? {
-            VisitResult::Page(page) => Ok(Robots::parse(&page.bytes, CRAWLER_NAME)),
-            VisitResult::NotFound | VisitResult::Unreadable(_) => Ok(Robots::allow_all()),
+        let error = match self.fetcher.fetch_page(rules.as_str()).await {
+            Ok(page) => return Ok(Robots::parse(&page.bytes, CRAWLER_NAME)),
+            Err(error) => error,
+        };
+        if error.status == Some(429) {
+            return Err(ConnectorError::Throttled { retry_after: None });
         }
+        convert_error(error)?;
+        Ok(Robots::allow_all())
     }
 
     /// Returns the pause between two requests.
@@ -61,9 +66,9 @@ fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
         (FetchErrorKind::Blocked, _) => Ok(VisitResult::Unreadable(SkipReason::NotDownloadable)),
         (FetchErrorKind::TooLarge, _) => Ok(VisitResult::Unreadable(SkipReason::TooLarge)),
         (FetchErrorKind::Failed, Some(404 | 410)) => Ok(VisitResult::NotFound),
-        (FetchErrorKind::Failed, Some(429)) => Err(ConnectorError::Throttled { retry_after: None }),
-        // The server permits another attempt after a timeout or a request that came too early.
-        (FetchErrorKind::Failed, Some(408 | 425)) => {
+        // The server permits another attempt after a timeout, or a request that came too early or
+        // too often. Some pages alone ask to slow down, each time.
+        (FetchErrorKind::Failed, Some(408 | 425 | 429)) => {
             Err(ConnectorError::Unavailable(Box::new(error)))
         }
         (FetchErrorKind::Failed, Some(400..500)) => {
