@@ -1,12 +1,13 @@
 //! The beginning and the end of a run, and its outcome in the record of the connection.
 
 use domain::connection::{
-    ConnectionErrorKind, ConnectionStatus, Run, RunState, RunTrigger, SyncQueue,
+    ConnectionErrorKind, ConnectionStatus, PendingRemoval, Run, RunState, RunTrigger, SyncQueue,
 };
 use domain::job::MAX_DELAY_SECONDS;
 
 use crate::context::NextStep;
 use crate::decide::failures::new_problem;
+use crate::decide::removals::needs_another_run;
 use crate::decide::schedule::{
     self, MODEL_REQUIRED_MESSAGE, MODEL_RETRY_SECONDS, REMOVAL_HELD_MESSAGE, WaitingWork,
     is_synchronized,
@@ -120,10 +121,9 @@ pub(crate) fn close_run(
 
 /// Returns the seconds until the next run unless somebody requests one earlier.
 async fn seconds_until_next_run(step: &StepState<'_>) -> Result<i64, TickError> {
-    let removals = step.first_entries(SyncQueue::Remove, None, 1).await?;
     let has_asked_enough = step.state.judged >= MAX_MODEL_QUESTIONS && !step.is_full();
     let waiting = WaitingWork {
-        has_removals: !removals.is_empty(),
+        has_removals: has_removals_soon(step).await?,
         is_held_back: step.state.held_by_run.is_some(),
         seconds_until_retry: seconds_until_retry(step).await?,
         has_unanswered_questions: has_asked_enough && has_waiting_files(step).await?,
@@ -131,6 +131,32 @@ async fn seconds_until_next_run(step: &StepState<'_>) -> Result<i64, TickError> 
 
     let interval = step.connection.provider.run_interval_seconds();
     Ok(schedule::seconds_until_next_run(interval, waiting))
+}
+
+/// Checks whether the documents to be removed need another run soon: some of them wait, or the item
+/// of one is back, and a scan has to find what came back with it.
+async fn has_removals_soon(step: &StepState<'_>) -> Result<bool, TickError> {
+    let reports_changes = step.connector.reports_changes();
+    if step.state.must_scan && !reports_changes {
+        return Ok(true);
+    }
+
+    let rows = step.context.limits.rows;
+    let page = step.first_entries(SyncQueue::Remove, None, rows).await?;
+    if step.state.held_by_run.is_some() {
+        return Ok(!page.is_empty());
+    }
+
+    let now = step.now();
+    let run_started_at = step.state.run.as_ref().map_or(now, |run| run.started_at);
+    for entry in page {
+        let removal: PendingRemoval = queue::parse_value(&entry)?;
+        if needs_another_run(&removal, reports_changes, run_started_at) {
+            return Ok(true);
+        }
+    }
+
+    Ok(false)
 }
 
 /// Returns the seconds until a file that could not be fetched is worth another attempt, or `None`

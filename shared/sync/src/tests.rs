@@ -15,6 +15,7 @@ mod memory;
 mod patience;
 mod provider;
 mod records;
+mod scans_only;
 mod sync_world;
 mod tables;
 mod times;

@@ -234,7 +234,8 @@ pub trait Connector: Send + Sync {
     /// Returns the way in which users give permission, or `None` if the provider needs none.
     fn oauth_flow(&self) -> Option<&dyn OAuthFlow>;
 
-    /// Checks whether the provider reports changes. Without changes, every run is a scan.
+    /// Checks whether the provider reports changes. Without them, new items and changed ones are
+    /// found by scans alone: once a week, and in each run that a user requests.
     fn reports_changes(&self) -> bool;
 
     /// Checks the metadata that a caller gives a new connection. It is the configuration of

@@ -23,15 +23,17 @@ pub(crate) enum RemovalMode {
     Normal,
     /// This run holds removals back: only documents of deselected items are removed.
     HoldBack,
-    /// An earlier run has held removals back: each item is examined again.
+    /// Each item is examined again, because an earlier run has held removals back, or because
+    /// nothing else would report that an item is back.
     Confirm,
 }
 
 /// Returns the treatment of the waiting removals in the current run.
-pub(crate) fn removal_mode(state: &SyncState) -> RemovalMode {
+pub(crate) fn removal_mode(state: &SyncState, reports_changes: bool) -> RemovalMode {
     let run = state.run.as_ref().map_or(0, |run| run.number);
     match state.held_by_run {
-        None => RemovalMode::Normal,
+        None if reports_changes => RemovalMode::Normal,
+        None => RemovalMode::Confirm,
         Some(held) if held == run => RemovalMode::HoldBack,
         Some(_) => RemovalMode::Confirm,
     }
@@ -68,10 +70,23 @@ pub(crate) fn decide_removal(
     }
 }
 
+/// Checks whether a removal that still waits at the end of a run needs another run soon. Where the
+/// provider reports no changes, the next scheduled run suffices if this one has looked up the item
+/// and the provider did not say that it is gone. `run_started_at` is the beginning of the run.
+pub(crate) fn needs_another_run(
+    removal: &PendingRemoval,
+    reports_changes: bool,
+    run_started_at: Timestamp,
+) -> bool {
+    reports_changes || removal.since.plus_seconds(GRACE_SECONDS) > run_started_at
+}
+
 /// Ends the removal of documents. `has_waiting_files` says whether new files wait for room within
 /// the document limit, which the removals may have made.
 pub(crate) fn end_removals(state: &mut SyncState, has_waiting_files: bool, is_full: bool) {
-    if removal_mode(state) == RemovalMode::Confirm {
+    // This run has confirmed what an earlier one held back.
+    let run = state.run.as_ref().map_or(0, |run| run.number);
+    if state.held_by_run.is_some_and(|held| held != run) {
         state.held_by_run = None;
     }
 

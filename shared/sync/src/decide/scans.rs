@@ -1,7 +1,7 @@
 //! Decides when everything is scanned, and which cursors follow the scan.
 
 use domain::Timestamp;
-use domain::connection::{RunPhase, SyncState};
+use domain::connection::{RunPhase, RunTrigger, SyncState};
 
 use crate::limits::RECONCILE_DAYS;
 
@@ -9,8 +9,9 @@ use crate::limits::RECONCILE_DAYS;
 pub(crate) const NO_CURSOR: &str = "";
 
 /// Checks whether to begin a scan. A scan in progress suffices, unless the selection or the feeds
-/// have changed since it began. `selection` is the revision of the selection, or `None` if the
-/// whole account is synchronized.
+/// have changed since it began. A run that continues with waiting work, such as a file that failed,
+/// does not scan. `selection` is the revision of the selection, or `None` if the whole account is
+/// synchronized.
 pub(crate) fn needs_scan(
     state: &SyncState,
     feeds: &[String],
@@ -32,7 +33,12 @@ pub(crate) fn needs_scan(
     let is_due = state
         .reconciled_at
         .is_none_or(|at| at.plus_seconds(RECONCILE_DAYS * 86_400) <= now);
-    let is_wanted = state.must_scan || is_due || !reports_changes;
+    // A user who requests a run wants to see what has changed.
+    let is_requested = state
+        .run
+        .as_ref()
+        .is_some_and(|run| run.trigger == RunTrigger::Manual);
+    let is_wanted = state.must_scan || is_due || (is_requested && !reports_changes);
 
     is_wanted && state.scanning_since.is_none()
 }

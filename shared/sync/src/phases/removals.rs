@@ -203,7 +203,7 @@ pub(crate) async fn release_stray_document(
 async fn choose_removals(
     step: &mut StepState<'_>,
 ) -> Result<(Vec<DocumentIntent>, bool), TickError> {
-    let mode = removals::removal_mode(&step.state);
+    let mode = removals::removal_mode(&step.state, step.connector.reports_changes());
     let mut chosen = Vec::new();
     let (pages, rows) = match mode {
         RemovalMode::Confirm => (1, step.lookup_page_size().min(LOOKUPS_PER_TICK)),

@@ -58,6 +58,10 @@ pub(super) struct SimulatedDrive {
     /// The size in bytes of the files whose size is not stated.
     pub(super) unstated_size: Option<usize>,
     pub(super) fetched: usize,
+    /// `true` if the provider reports no changes.
+    pub(super) is_without_changes: bool,
+    /// The number of pages of the listings of feeds.
+    pub(super) listed: usize,
     pub(super) watched: Vec<(String, String)>,
 }
 
@@ -91,6 +95,8 @@ impl SimulatedDrive {
             silent: BTreeSet::new(),
             unstated_size: None,
             fetched: 0,
+            is_without_changes: false,
+            listed: 0,
             watched: Vec::new(),
         };
 

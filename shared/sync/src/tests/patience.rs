@@ -11,7 +11,7 @@ use crate::context::NextStep;
 const HOUR: i64 = 3600;
 
 /// Executes a scheduled run, and returns the seconds until the next one.
-async fn execute_scheduled_run(world: &SyncWorld, id: &domain::ConnectionId) -> i64 {
+pub(super) async fn execute_scheduled_run(world: &SyncWorld, id: &domain::ConnectionId) -> i64 {
     due(world, id);
     while world.step(id).await.unwrap() == NextStep::Again {}
     world

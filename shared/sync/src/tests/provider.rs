@@ -55,7 +55,7 @@ impl Connector for DriveHandle {
     }
 
     fn reports_changes(&self) -> bool {
-        true
+        !self.lock().is_without_changes
     }
 
     fn check_metadata(&self, _: &Metadata) -> Result<(), String> {
@@ -86,6 +86,7 @@ impl Connector for DriveHandle {
         page: Option<&str>,
     ) -> ConnectorResult<ItemPage> {
         let mut drive = self.take_fault("everything")?;
+        drive.listed += 1;
         let listing = drive.list_page(
             |id, thing| thing.parent.is_some() && drive.feed_of(id) == feed,
             page,

@@ -43,7 +43,33 @@ fn a_run_holds_back_and_the_next_one_confirms() {
         (Some(4), RemovalMode::HoldBack),
         (Some(3), RemovalMode::Confirm),
     ] {
-        assert_eq!(removal_mode(&state_in_run(4, held_by_run)), mode);
+        assert_eq!(removal_mode(&state_in_run(4, held_by_run), true), mode);
+    }
+}
+
+#[test]
+fn without_changes_each_removal_is_confirmed() {
+    for (held_by_run, mode) in [
+        (None, RemovalMode::Confirm),
+        (Some(4), RemovalMode::HoldBack),
+        (Some(3), RemovalMode::Confirm),
+    ] {
+        assert_eq!(removal_mode(&state_in_run(4, held_by_run), false), mode);
+    }
+}
+
+#[test]
+fn a_removal_that_was_looked_up_in_vain_waits_for_the_schedule() {
+    let due = -GRACE_SECONDS;
+    for (since, reports_changes, expected) in [
+        (due, true, true),
+        (due, false, false),
+        (due + 1, false, true),
+        (5, false, true),
+    ] {
+        let waiting = removal(with_document(file_record("a")), since, false);
+        let needs = needs_another_run(&waiting, reports_changes, after(0));
+        assert_eq!(needs, expected, "{since} {reports_changes}");
     }
 }
 

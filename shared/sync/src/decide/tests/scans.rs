@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::connection::{FeedState, RunPhase, SyncState};
+use domain::connection::{FeedState, Run, RunPhase, RunTrigger, SyncState};
 
 use super::after;
 use crate::decide::scans::*;
@@ -79,7 +79,26 @@ fn a_scan_begins_only_when_something_demands_it() {
     assert!(needs(&feeds(&["user", "shared"]), Some(2)), "a new feed");
     assert!(needs(&feeds(&["shared"]), Some(2)), "another feed");
     assert!(needs(&[], Some(2)), "no feed");
-    assert!(needs_scan(&state, &user, Some(2), false, after(0)));
+}
+
+#[test]
+fn without_changes_a_scan_is_due_once_a_week_and_on_request() {
+    let user = feeds(&["user"]);
+    let mut state = settled_state();
+    for (trigger, expected) in [
+        (RunTrigger::Cron, false),
+        (RunTrigger::Event, false),
+        (RunTrigger::Manual, true),
+    ] {
+        state.run = Some(Run::start(3, trigger, after(0)));
+        let needs = |reports_changes| needs_scan(&state, &user, None, reports_changes, after(0));
+        assert_eq!(needs(false), expected, "{trigger:?}");
+        assert!(!needs(true), "{trigger:?}");
+    }
+
+    state.run = Some(Run::start(3, RunTrigger::Cron, after(0)));
+    state.reconciled_at = Some(after(-7 * DAY));
+    assert!(needs_scan(&state, &user, None, false, after(0)));
 }
 
 #[test]
