@@ -5,13 +5,14 @@
 mod crawl;
 mod frontier;
 mod page;
+mod robots;
 mod site;
 mod sitemap;
 #[cfg(test)]
 mod tests;
 mod visit;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -22,11 +23,13 @@ use domain::ports::{
     ChangePage, Connector, ConnectorError, ConnectorResult, ItemContent, ItemPage,
     NotificationSubscription, OAuthFlow, PickerView, ProviderAccess, ProviderItem,
 };
-use remote::PageFetcher;
+use remote::{Page, PageFetcher};
+use tokio::time::sleep;
 use url::Url;
 
 use crate::bounds;
 use crawl::CrawlCall;
+use robots::RecentRobots;
 use site::CrawlPlan;
 use visit::{VisitResult, final_address, is_html, is_readable_type, media_type_of};
 
@@ -46,6 +49,9 @@ pub(crate) struct WebCrawler {
     fetcher: Arc<dyn PageFetcher>,
     default_pause: Duration,
     retry_pause: Duration,
+    robots: RecentRobots,
+    /// The page that was looked up last, so that its content need not be requested again.
+    last_page: Arc<Mutex<Option<Page>>>,
 }
 
 impl WebCrawler {
@@ -54,6 +60,8 @@ impl WebCrawler {
             fetcher,
             default_pause: REQUEST_PAUSE,
             retry_pause: RETRY_PAUSE,
+            robots: RecentRobots::default(),
+            last_page: Arc::default(),
         }
     }
 }
@@ -78,6 +86,10 @@ impl Connector for WebCrawler {
 
     fn reports_changes(&self) -> bool {
         false
+    }
+
+    fn parallel_requests(&self) -> usize {
+        1
     }
 
     fn check_metadata(&self, metadata: &Metadata) -> Result<(), String> {
@@ -144,7 +156,15 @@ impl Connector for WebCrawler {
             return Err(ConnectorError::Item(SkipReason::NotDownloadable));
         };
 
-        let page = match self.request_page(&url).await? {
+        let visited = match self.take_last_page(&url) {
+            Some(page) => VisitResult::Page(page),
+            None => {
+                let robots = self.request_robots(&url).await?;
+                sleep(self.request_pause(&robots)).await;
+                self.request_page(&url).await?
+            }
+        };
+        let page = match visited {
             VisitResult::Page(page) => page,
             // The site may be temporarily unwilling: it has listed the page, so the old content
             // stays.

@@ -217,7 +217,8 @@ impl Fetcher {
         }
 
         if !status.is_success() {
-            let is_temporary = status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS;
+            // A server that asks to slow down would count repetitions a moment later as well.
+            let is_temporary = status.is_server_error();
             let error = failed_error(format!("The page answered {}.", status.as_u16()));
             return Err(AttemptFailure {
                 is_temporary,

@@ -54,7 +54,7 @@ pub(crate) const MAX_MB_IN_FLIGHT: usize = 128;
 /// The megabytes reserved for a file whose size the provider does not state. A larger file is
 /// requested a second time, with the room of the largest possible file.
 pub(crate) const UNKNOWN_SIZE_MB: usize = 16;
-/// The most concurrent requests to a provider.
+/// The most documents of a deleted connection that are released at a time.
 pub(crate) const MAX_CONCURRENT_REQUESTS: usize = 8;
 /// The number of consecutive failures that are blamed on the provider instead of the current items.
 pub(crate) const PROVIDER_FAILURES: u32 = 3;

@@ -8,7 +8,7 @@ use futures::stream::{self, StreamExt};
 use tokio::time::timeout_at;
 
 use crate::item_paths::join_path;
-use crate::limits::{MAX_CONCURRENT_REQUESTS, PROVIDER_FAILURES};
+use crate::limits::PROVIDER_FAILURES;
 use crate::step_state::{StepState, TickError};
 
 /// The most folders above an item that are followed. A longer chain is a cycle, or was not made by
@@ -28,7 +28,8 @@ impl StepState<'_> {
         self.withheld_items.clear();
     }
 
-    /// Looks up these items concurrently for later calls of [`Self::look_up_item`].
+    /// Looks up these items for later calls of [`Self::look_up_item`], as many at a time as the
+    /// connector permits.
     pub(crate) async fn look_up_items(&mut self, ids: &[String]) -> Result<(), TickError> {
         let is_new =
             |id: &&String| !self.lookups.contains_key(*id) && !self.withheld_items.contains(*id);
@@ -53,7 +54,7 @@ impl StepState<'_> {
         };
 
         let mut looks =
-            stream::iter(ids.into_iter().map(look)).buffer_unordered(MAX_CONCURRENT_REQUESTS);
+            stream::iter(ids.into_iter().map(look)).buffer_unordered(connector.parallel_requests());
         let mut failed_lookups = 0;
         while let Some((id, item)) = looks.next().await {
             self.count_requests(1);

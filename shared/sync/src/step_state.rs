@@ -18,9 +18,12 @@ use crate::limits::LEASE_SECONDS;
 use crate::queue::{self, FolderKey};
 use crate::tick_writes::TickWrites;
 
-/// The fewest rows of a page. They can all be examined concurrently, and they suffice to tell a
-/// failing provider from failing items.
+/// The fewest rows of a page where the provider reports changes. They can all be examined
+/// concurrently, and they suffice to tell a failing provider from failing items.
 const MIN_ROWS: usize = 8;
+/// The part of the rows that is read where the provider reports no changes. Its items are examined
+/// one after another, with pauses.
+const SLOW_ROWS_DIVISOR: usize = 50;
 
 /// The reasons for which a tick ends without a commit.
 #[derive(Debug)]
@@ -153,6 +156,12 @@ impl<'a> StepState<'a> {
         self.began_at + self.context.limits.request_time
     }
 
+    /// Returns the time until which this step begins to fetch a file. A fifth of the time for requests
+    /// is left for the last one, which would otherwise be late and count as a failure.
+    pub(crate) fn fetch_deadline(&self) -> Instant {
+        self.request_deadline() - self.context.limits.request_time / 5
+    }
+
     /// Returns the time at which this step is aborted.
     pub(crate) fn step_deadline(&self) -> Instant {
         self.began_at + self.context.limits.total_time
@@ -167,13 +176,13 @@ impl<'a> StepState<'a> {
     /// Returns the number of rows to read if each of their items is examined. It is lower if
     /// lookups are slow, and after failed ticks.
     pub(crate) fn lookup_page_size(&self) -> usize {
-        let slow = if self.connector.reports_changes() {
-            1
-        } else {
-            10
-        };
         let rows = self.context.limits.rows;
-        ((rows / slow) >> self.state.attempts.min(8)).max(rows.min(MIN_ROWS))
+        let (most, fewest) = if self.connector.reports_changes() {
+            (rows, rows.min(MIN_ROWS))
+        } else {
+            (rows / SLOW_ROWS_DIVISOR, 1)
+        };
+        (most >> self.state.attempts.min(8)).max(fewest)
     }
 
     /// Returns the number of the current step, which is stored as `seen` in all items that the step

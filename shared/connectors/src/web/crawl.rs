@@ -1,5 +1,6 @@
 //! The crawl of a site, a few pages in each call.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::connection::SkipReason;
@@ -35,7 +36,7 @@ pub(super) struct CrawlCall<'a> {
     crawler: &'a WebCrawler,
     plan: &'a CrawlPlan,
     site: Url,
-    robots: Robots,
+    robots: Arc<Robots>,
     frontier: CrawlFrontier,
     items: Vec<ProviderItem>,
 }
@@ -72,13 +73,11 @@ impl<'a> CrawlCall<'a> {
     /// Visits as many pages as one call may.
     pub(super) async fn visit_pages(mut self) -> ConnectorResult<ItemPage> {
         let deadline = Instant::now() + CALL_TIME;
-        for request in 0..PAGES_PER_CALL {
+        for _ in 0..PAGES_PER_CALL {
             if self.is_over() || Instant::now() >= deadline {
                 break;
             }
-            if request > 0 {
-                sleep(self.crawler.request_pause(&self.robots)).await;
-            }
+            sleep(self.crawler.request_pause(&self.robots)).await;
             if let Some(sitemap) = self.frontier.next_map() {
                 self.read_sitemap(sitemap).await;
             } else if let Some(waiting) = self.frontier.next_page() {
@@ -250,21 +249,25 @@ impl<'a> CrawlCall<'a> {
     }
 }
 
-/// Finds the site, which is the host that the first address leads to.
+/// Finds the site, which is the host that the first address leads to. Reads its rules anew.
 async fn begin_crawl(crawler: &WebCrawler, plan: &CrawlPlan) -> ConnectorResult<CrawlFrontier> {
     let mut frontier = CrawlFrontier::default();
     if let Some(start) = &plan.start {
-        let robots = crawler.request_robots(start).await?;
+        let robots = crawler.refresh_robots(start).await?;
         if !robots.is_url_allowed(start) {
             return Err(robots_error(start));
         }
-        let first_page = resolve_first_page(crawler, start).await?;
+        let first_page = resolve_first_page(crawler, start, &robots).await?;
         frontier.site = Some(first_page.clone());
         frontier.add_page(WaitingAddress::new(first_page, 0), 1);
     }
 
     if let Some(sitemap_url) = &plan.sitemap {
-        let first_page = resolve_first_page(crawler, sitemap_url).await?;
+        let robots = match &plan.start {
+            Some(_) => crawler.request_robots(sitemap_url).await?,
+            None => crawler.refresh_robots(sitemap_url).await?,
+        };
+        let first_page = resolve_first_page(crawler, sitemap_url, &robots).await?;
         frontier.site.get_or_insert_with(|| first_page.clone());
         frontier.add_map(WaitingAddress::new(first_page, 0));
     }
@@ -282,8 +285,13 @@ fn robots_error(start: &Url) -> ConnectorError {
     ))
 }
 
-/// Returns the page that an address from the caller leads to.
-async fn resolve_first_page(crawler: &WebCrawler, url: &Url) -> ConnectorResult<Url> {
+/// Returns the page that an address from the caller leads to, after the pause that the site wants.
+async fn resolve_first_page(
+    crawler: &WebCrawler,
+    url: &Url,
+    robots: &Robots,
+) -> ConnectorResult<Url> {
+    sleep(crawler.request_pause(robots)).await;
     let unavailable_error =
         |problem: &str| ConnectorError::Unavailable(format!("{url} {problem}").into());
     match crawler.request_page(url).await? {
@@ -383,7 +391,8 @@ fn name_of(url: &Url) -> String {
 }
 
 /// Returns an item in its current state, or `None` if it is no longer a page of the site. A page
-/// that exists but cannot be fetched is an error of this item alone.
+/// that exists but cannot be fetched is an error of this item alone. The page is kept, because its
+/// content is usually requested next.
 pub(super) async fn stat_page(
     crawler: &WebCrawler,
     id: &str,
@@ -399,19 +408,26 @@ pub(super) async fn stat_page(
 
     sleep(crawler.request_pause(&robots)).await;
     match crawler.request_page(&url).await? {
-        VisitResult::Page(page) => Ok(current_item(&url, &page)),
+        VisitResult::Page(page) => Ok(keep_item(crawler, &url, page)),
         // A firewall may have refused this one request, so the old content stays.
         VisitResult::Unreadable(reason) => Err(ConnectorError::Item(reason)),
         VisitResult::NotFound => {
             // Sites lose pages for a moment while they are redeployed.
             sleep(crawler.request_pause(&robots) + crawler.retry_pause).await;
             match crawler.request_page(&url).await? {
-                VisitResult::Page(page) => Ok(current_item(&url, &page)),
+                VisitResult::Page(page) => Ok(keep_item(crawler, &url, page)),
                 VisitResult::Unreadable(reason) => Err(ConnectorError::Item(reason)),
                 VisitResult::NotFound => Ok(None),
             }
         }
     }
+}
+
+/// Converts a page as [`current_item`] does, and keeps it.
+fn keep_item(crawler: &WebCrawler, url: &Url, page: Page) -> Option<ProviderItem> {
+    let item = current_item(url, &page);
+    crawler.keep_last_page(page);
+    item
 }
 
 /// Converts the page now at an address into an item. Returns `None` if the address redirects

@@ -1,5 +1,6 @@
 //! Single requests to a site, and the meaning of their answers.
 
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::connection::SkipReason;
@@ -8,8 +9,8 @@ use remote::{FetchError, FetchErrorKind, Page};
 use robotxt::Robots;
 use url::Url;
 
+use super::WebCrawler;
 use super::site::normalize_address;
-use super::{CRAWLER_NAME, WebCrawler};
 use crate::bounds;
 
 /// The longest accepted pause between two requests that a site states.
@@ -34,22 +35,21 @@ impl WebCrawler {
         }
     }
 
-    /// Returns the crawling rules for the site of an address. A site without rules permits
-    /// everything. If the rules are temporarily unavailable, nothing is permitted, and the crawl
-    /// waits. A site that asks to slow down here means all requests, not those for one page.
-    pub(super) async fn request_robots(&self, url: &Url) -> ConnectorResult<Robots> {
-        let rules = url
-            .join("/robots.txt")
-            .map_err(|error| ConnectorError::Fault(error.to_string()))?;
-        let error = match self.fetcher.fetch_page(rules.as_str()).await {
-            Ok(page) => return Ok(Robots::parse(&page.bytes, CRAWLER_NAME)),
-            Err(error) => error,
-        };
-        if error.status == Some(429) {
-            return Err(ConnectorError::Throttled { retry_after: None });
-        }
-        convert_error(error)?;
-        Ok(Robots::allow_all())
+    /// Keeps the page that a lookup has seen for [`Self::take_last_page`].
+    pub(super) fn keep_last_page(&self, page: Page) {
+        *self.lock_last_page() = Some(page);
+    }
+
+    /// Returns the page that was looked up last, if it has this address.
+    pub(super) fn take_last_page(&self, url: &Url) -> Option<Page> {
+        self.lock_last_page()
+            .take_if(|page| final_address(page).as_ref() == Some(url))
+    }
+
+    fn lock_last_page(&self) -> MutexGuard<'_, Option<Page>> {
+        self.last_page
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the pause between two requests.
@@ -61,7 +61,8 @@ impl WebCrawler {
     }
 }
 
-fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
+/// Converts a failed request into its meaning for the page alone.
+pub(super) fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
     match (error.kind, error.status) {
         (FetchErrorKind::Blocked, _) => Ok(VisitResult::Unreadable(SkipReason::NotDownloadable)),
         (FetchErrorKind::TooLarge, _) => Ok(VisitResult::Unreadable(SkipReason::TooLarge)),

@@ -225,7 +225,7 @@ pub struct NotificationSubscription {
 }
 
 /// The connector of a provider of items. All methods may be called concurrently. No method keeps
-/// state between calls that another connection could see.
+/// state between calls that another connection could see, except for what is public.
 #[async_trait]
 pub trait Connector: Send + Sync {
     /// Returns the provider.
@@ -237,6 +237,11 @@ pub trait Connector: Send + Sync {
     /// Checks whether the provider reports changes. Without them, new items and changed ones are
     /// found by scans alone: once a week, and in each run that a user requests.
     fn reports_changes(&self) -> bool;
+
+    /// Returns the number of items that a connection looks up or fetches at a time.
+    fn parallel_requests(&self) -> usize {
+        8
+    }
 
     /// Checks the metadata that a caller gives a new connection. It is the configuration of
     /// providers without a picker.

@@ -11,7 +11,7 @@ use domain::ports::PortResult;
 use futures::stream::{self, StreamExt};
 
 use crate::decide::files::{self, FetchOutcome, FileCount, FileDecision};
-use crate::limits::{MAX_CONCURRENT_REQUESTS, MAX_MODEL_QUESTIONS};
+use crate::limits::MAX_MODEL_QUESTIONS;
 use crate::phases::removals;
 use crate::queue::{self, FetchEntry, FileKey};
 use crate::step_state::{StepState, TickError};
@@ -77,7 +77,7 @@ async fn fetch_chosen(
                     (intent, record, outcome)
                 }
             })
-            .buffered(MAX_CONCURRENT_REQUESTS)
+            .buffered(step.connector.parallel_requests())
             .collect()
             .await;
     let (requests, judged) = fetcher.request_counts();

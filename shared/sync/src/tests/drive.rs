@@ -3,6 +3,7 @@
 //! moves to another drive is only reported as gone from the first.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
 use domain::ports::ConnectorError;
 use rand::rngs::SmallRng;
@@ -60,6 +61,12 @@ pub(super) struct SimulatedDrive {
     pub(super) fetched: usize,
     /// `true` if the provider reports no changes.
     pub(super) is_without_changes: bool,
+    /// The number of requests for items and contents in progress.
+    pub(super) in_progress: usize,
+    /// The most such requests that were in progress at a time.
+    pub(super) most_in_progress: usize,
+    /// The times that the contents of these items take.
+    pub(super) slow: HashMap<String, Duration>,
     /// The number of pages of the listings of feeds.
     pub(super) listed: usize,
     pub(super) watched: Vec<(String, String)>,
@@ -96,6 +103,9 @@ impl SimulatedDrive {
             unstated_size: None,
             fetched: 0,
             is_without_changes: false,
+            in_progress: 0,
+            most_in_progress: 0,
+            slow: HashMap::new(),
             listed: 0,
             watched: Vec::new(),
         };

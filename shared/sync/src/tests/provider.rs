@@ -29,6 +29,17 @@ impl DriveHandle {
         }
     }
 
+    /// Counts a request as in progress while other requests may begin.
+    async fn let_others_begin(&self) {
+        {
+            let mut drive = self.lock();
+            drive.in_progress += 1;
+            drive.most_in_progress = drive.most_in_progress.max(drive.in_progress);
+        }
+        tokio::task::yield_now().await;
+        self.lock().in_progress -= 1;
+    }
+
     fn take_fault(&self, what: &'static str) -> ConnectorResult<MutexGuard<'_, SimulatedDrive>> {
         let mut drive = self.lock();
         match drive.faults.get_mut(what).and_then(|faults| {
@@ -56,6 +67,10 @@ impl Connector for DriveHandle {
 
     fn reports_changes(&self) -> bool {
         !self.lock().is_without_changes
+    }
+
+    fn parallel_requests(&self) -> usize {
+        if self.reports_changes() { 8 } else { 1 }
     }
 
     fn check_metadata(&self, _: &Metadata) -> Result<(), String> {
@@ -131,6 +146,7 @@ impl Connector for DriveHandle {
         _: &ProviderAccess,
         id: &str,
     ) -> ConnectorResult<Option<ProviderItem>> {
+        self.let_others_begin().await;
         self.wait_if_silent(&format!("stat {id}")).await;
         let drive = self.take_fault("stat")?;
         drive
@@ -145,7 +161,12 @@ impl Connector for DriveHandle {
         item: &ProviderItem,
         limit: usize,
     ) -> ConnectorResult<ItemContent> {
+        self.let_others_begin().await;
         self.wait_if_silent(&format!("fetch {}", item.id)).await;
+        let slow = self.lock().slow.get(&item.id).copied();
+        if let Some(time) = slow {
+            tokio::time::sleep(time).await;
+        }
         if self.lock().unstated_size.is_some_and(|bytes| bytes > limit) {
             return Err(ConnectorError::Item(SkipReason::TooLarge));
         }

@@ -1,7 +1,9 @@
 //! Tests of a provider that reports no changes, such as a website.
 
+use std::time::Duration;
+
 use domain::ConnectionId;
-use domain::connection::{SkipReason, SyncQueue, SyncScope};
+use domain::connection::{ItemState, SkipReason, SyncQueue, SyncScope};
 use domain::ports::ConnectorError;
 
 use super::drive::DriveEvents;
@@ -14,8 +16,12 @@ use crate::limits::{FILE_RETRY_SECONDS, GRACE_SECONDS};
 const INTERVAL: i64 = 4 * 3600;
 
 async fn filled() -> (SyncWorld, ConnectionId, Vec<String>) {
+    filled_with(true).await
+}
+
+async fn filled_with(is_without_changes: bool) -> (SyncWorld, ConnectionId, Vec<String>) {
     let world = SyncWorld::new(40, DriveEvents::default());
-    world.drive.lock().is_without_changes = true;
+    world.drive.lock().is_without_changes = is_without_changes;
     let files: Vec<String> = (0..3)
         .map(|_| world.drive.lock().add_item("root", false))
         .collect();
@@ -95,4 +101,35 @@ async fn a_removal_that_nothing_confirms_waits_for_the_schedule() {
     world.advance_time(INTERVAL);
     execute_scheduled_run(&world, &id).await;
     assert_eq!(world.document_differences(&id), [""; 0]);
+}
+
+#[tokio::test]
+async fn items_are_requested_one_after_another_where_the_connector_says_so() {
+    for is_without_changes in [true, false] {
+        let (mut world, id, files) = filled_with(is_without_changes).await;
+        world.limits.rows = 200;
+        world.drive.lock().most_in_progress = 0;
+        show(&world, &files[0], false);
+        show(&world, &files[1], false);
+        (0..2).for_each(|_| drop(world.drive.lock().add_item("root", false)));
+        world.execute_run(&id).await;
+
+        let most = world.drive.lock().most_in_progress;
+        assert_eq!(most == 1, is_without_changes, "{most}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_would_be_late_is_begun_in_the_next_step() {
+    let (mut world, id, files) = filled().await;
+    world.limits.request_time = Duration::from_millis(500);
+    for (file, millis) in [(&files[0], 430), (&files[1], 100)] {
+        let time = Duration::from_millis(millis);
+        world.drive.lock().slow.insert(file.clone(), time);
+        world.drive.lock().edit_content(file);
+    }
+
+    world.execute_run(&id).await;
+    let second = world.record(&id, &files[1]).unwrap();
+    assert_eq!((second.state, second.attempts), (ItemState::Filed, 0));
 }

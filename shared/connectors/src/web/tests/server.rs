@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{Request, Response};
 use remote::{Fetcher, Network};
 
 use crate::web::WebCrawler;
+use crate::web::robots::RecentRobots;
 
 /// An answer: its status, headers and body.
 type FakeAnswer = (u16, Vec<(&'static str, String)>, Vec<u8>);
@@ -18,7 +19,7 @@ type FakeAnswer = (u16, Vec<(&'static str, String)>, Vec<u8>);
 #[derive(Clone, Default)]
 pub(super) struct FakeWeb {
     pages: Arc<Mutex<BTreeMap<String, FakeAnswer>>>,
-    requested: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<(String, Instant)>>>,
 }
 
 impl FakeWeb {
@@ -65,7 +66,10 @@ impl FakeWeb {
             .and_then(|agent| agent.to_str().ok());
         assert!(agent.is_some_and(|agent| agent.to_ascii_lowercase().starts_with("recollect/")));
         let page = self.pages.lock().expect("no panic").get(&address).cloned();
-        self.requested.lock().expect("no panic").push(address);
+        self.requested
+            .lock()
+            .expect("no panic")
+            .push((address, Instant::now()));
 
         let (status, headers, body) = page.unwrap_or((404, Vec::new(), b"nothing".to_vec()));
         let mut response = Response::builder().status(status);
@@ -81,8 +85,18 @@ impl FakeWeb {
             .lock()
             .expect("no panic")
             .iter()
-            .filter(|asked| *asked == address)
+            .filter(|(asked, _)| asked == address)
             .count()
+    }
+
+    /// Returns the shortest time between two requests.
+    pub(super) fn shortest_pause(&self) -> Duration {
+        let requested = self.requested.lock().expect("no panic");
+        requested
+            .windows(2)
+            .map(|pair| pair[1].1 - pair[0].1)
+            .min()
+            .unwrap_or_default()
     }
 
     /// Returns a crawler that sees only these hosts.
@@ -118,6 +132,8 @@ impl FakeWeb {
             fetcher: Arc::new(fetcher),
             default_pause: Duration::ZERO,
             retry_pause: Duration::ZERO,
+            robots: RecentRobots::default(),
+            last_page: Arc::default(),
         }
     }
 }

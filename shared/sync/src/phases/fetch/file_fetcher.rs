@@ -38,6 +38,8 @@ pub(super) struct FileFetcher<'a> {
     judged_before: u64,
     /// The time after which nothing is begun that no commit can undo.
     commit_deadline: Timestamp,
+    /// The time after which no file is begun.
+    fetch_deadline: Instant,
     /// The time after which no answer of the provider or the model is awaited.
     request_deadline: Instant,
 }
@@ -73,6 +75,7 @@ impl<'a> FileFetcher<'a> {
             questions: AtomicU64::new(0),
             judged_before: step.state.judged,
             commit_deadline: step.irrevocable_deadline(),
+            fetch_deadline: step.fetch_deadline(),
             request_deadline: step.request_deadline(),
         }
     }
@@ -93,7 +96,7 @@ impl<'a> FileFetcher<'a> {
     }
 
     async fn fetch_steps(&self, record: &ItemRecord) -> FetchResult<FetchOutcome> {
-        if Instant::now() >= self.request_deadline {
+        if Instant::now() >= self.fetch_deadline {
             return Err(FetchOutcome::Wait.into());
         }
 
