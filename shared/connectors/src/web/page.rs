@@ -11,6 +11,13 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 const MAX_LINKS: usize = 5_000;
 /// The most characters of a title.
 const MAX_TITLE_CHARS: usize = 200;
+/// The directives that have a value after a colon.
+const VALUE_DIRECTIVES: [&str; 4] = [
+    "max-snippet",
+    "max-image-preview",
+    "max-video-preview",
+    "unavailable_after",
+];
 /// The number of bytes at the beginning in which a page may name its encoding.
 const ENCODING_SEARCH_BYTES: usize = 1024;
 
@@ -156,6 +163,15 @@ fn addresses_crawler(name: &str) -> bool {
     name.eq_ignore_ascii_case("robots") || name.eq_ignore_ascii_case(super::CRAWLER_NAME)
 }
 
+/// Checks whether the name before a colon is not that of a crawler: it is a directive with a value,
+/// or a part of its value, as in `unavailable_after: Sat, 25-Jun-30 15:00:00 GMT`.
+fn has_value(name: &str) -> bool {
+    VALUE_DIRECTIVES
+        .iter()
+        .any(|directive| name.eq_ignore_ascii_case(directive))
+        || name.contains(char::is_whitespace)
+}
+
 /// Parses a list of directives such as `noindex, nofollow`, and returns whether it forbids indexing
 /// and following links. In a header, directives may be meant for another crawler, as in `other:
 /// none`.
@@ -164,6 +180,7 @@ pub(super) fn parse_directives(list: &str) -> (bool, bool) {
     let mut is_addressed = true;
     for part in list.split(',') {
         let word = match part.split_once(':') {
+            Some((name, _)) if has_value(name.trim()) => continue,
             Some((agent, word)) => {
                 is_addressed = addresses_crawler(agent.trim());
                 word
@@ -231,6 +248,10 @@ mod tests {
             ("<meta name=recollect content=none>", (true, true)),
             ("<meta name=other content=none>", (false, false)),
             ("<meta name=robots content=all>", (false, false)),
+            (
+                "<meta name=robots content='max-image-preview:large, noindex, follow'>",
+                (true, false),
+            ),
         ] {
             let summary = of(html);
             assert_eq!((summary.no_index, summary.no_follow), expected, "{html}");
@@ -244,6 +265,17 @@ mod tests {
                 (false, true),
             ),
             ("otherbot: none", (false, false)),
+            ("max-snippet: 50, noindex", (true, false)),
+            ("Max-Video-Preview:-1,nofollow", (false, true)),
+            (
+                "unavailable_after: Sat, 25-Jun-30 15:00:00 GMT, noindex",
+                (true, false),
+            ),
+            ("otherbot: max-snippet: 50, noindex", (false, false)),
+            (
+                "otherbot: noindex, max-snippet: 50, nofollow",
+                (false, false),
+            ),
             (
                 "unavailable_after: 25 Jun 2030 15:00:00 PST",
                 (false, false),
