@@ -184,7 +184,9 @@ impl<'a> CrawlCall<'a> {
         if url != waiting.url {
             // The rules for the first address say nothing about the target of the redirect, which
             // may also have been visited under its own address.
-            let is_wanted = self.robots.is_url_allowed(&url) && self.frontier.mark_seen(&url);
+            let is_allowed = self.robots.is_url_allowed(&url);
+            let is_wanted = is_allowed
+                && (self.frontier.mark_seen(&url) || self.leads_back(&waiting, &url, page));
             if !is_wanted {
                 return;
             }
@@ -216,6 +218,17 @@ impl<'a> CrawlCall<'a> {
             let item = page_item(&url, page, page_summary.as_ref(), waiting.changed_at);
             self.items.extend(item);
         }
+    }
+
+    /// Checks whether a redirect leads back to a page that names the redirecting address as its
+    /// canonical one. Such a page was not listed when it was visited.
+    fn leads_back(&self, waiting: &WaitingAddress, url: &Url, page: &Page) -> bool {
+        if !waiting.is_canonical {
+            return false;
+        }
+        let summary = summarize_page(page);
+        let canonical = summary.and_then(|summary| self.canonical_address(url, &summary));
+        canonical.as_ref() == Some(&waiting.url)
     }
 
     /// Returns the canonical address of a page if that is another address of the site.

@@ -1,5 +1,6 @@
 //! Tests of the crawler against a server that simulates sites of the internet.
 
+mod listed;
 mod politeness;
 mod server;
 mod strangers;
