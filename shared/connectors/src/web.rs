@@ -31,7 +31,7 @@ use crate::bounds;
 use crawl::CrawlCall;
 use robots::RecentRobots;
 use site::CrawlPlan;
-use visit::{VisitResult, final_address, is_html, is_readable_type, media_type_of};
+use visit::{VisitResult, has_address, is_html, is_readable_type, media_type_of};
 
 /// The name by which the rules of a site address this crawler.
 const CRAWLER_NAME: &str = "recollect";
@@ -178,7 +178,7 @@ impl Connector for WebCrawler {
             return Err(ConnectorError::Item(SkipReason::TooLarge));
         }
 
-        if final_address(&page) != Some(url) {
+        if !has_address(&page, &url) {
             return Err(changed_error());
         }
 

@@ -15,7 +15,9 @@ use url::Url;
 use super::frontier::{CrawlFrontier, WaitingAddress};
 use super::page::{self, PageSummary};
 use super::site::{CrawlPlan, address_on_site, normalize_address};
-use super::visit::{VisitResult, final_address, is_html, is_readable_type, media_type_of};
+use super::visit::{
+    VisitResult, final_address, has_address, is_html, is_readable_type, media_type_of,
+};
 use super::{CRAWLER_NAME, WebCrawler, sitemap};
 use crate::bounds;
 
@@ -446,7 +448,7 @@ fn keep_item(crawler: &WebCrawler, url: &Url, page: Page) -> Option<ProviderItem
 /// Converts the page now at an address into an item. Returns `None` if the address redirects
 /// elsewhere or the page asks not to be indexed.
 fn current_item(url: &Url, page: &Page) -> Option<ProviderItem> {
-    if final_address(page).as_ref() != Some(url) {
+    if !has_address(page, url) {
         return None;
     }
 

@@ -10,7 +10,7 @@ use robotxt::Robots;
 use url::Url;
 
 use super::WebCrawler;
-use super::site::normalize_address;
+use super::site::{address_on_site, normalize_address};
 use crate::bounds;
 
 /// The longest accepted pause between two requests that a site states.
@@ -42,8 +42,7 @@ impl WebCrawler {
 
     /// Returns the page that was looked up last, if it has this address.
     pub(super) fn take_last_page(&self, url: &Url) -> Option<Page> {
-        self.lock_last_page()
-            .take_if(|page| final_address(page).as_ref() == Some(url))
+        self.lock_last_page().take_if(|page| has_address(page, url))
     }
 
     fn lock_last_page(&self) -> MutexGuard<'_, Option<Page>> {
@@ -86,6 +85,13 @@ pub(super) fn convert_error(error: FetchError) -> ConnectorResult<VisitResult> {
 pub(super) fn final_address(page: &Page) -> Option<Url> {
     let url = Url::parse(&page.url).ok()?;
     normalize_address(&url, &page.url)
+}
+
+/// Checks whether a page has this address after redirects, be it by http or https. A listing has one
+/// scheme for all pages of a site.
+pub(super) fn has_address(page: &Page, url: &Url) -> bool {
+    let page_url = final_address(page).and_then(|page_url| address_on_site(url, page_url));
+    page_url.as_ref() == Some(url)
 }
 
 /// Returns the media type of a page without parameters, or a guess if the server names none.

@@ -1,9 +1,15 @@
 //! Tests of which pages are listed, and how often.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::ports::Connector;
+use remote::{FetchError, Page, PageFetcher};
 use serde_json::json;
 
 use super::server::FakeWeb;
-use super::{START, crawled_ids};
+use super::{START, access_for, crawl_site, crawled_ids};
+use crate::web::WebCrawler;
 
 #[tokio::test]
 async fn a_page_whose_canonical_address_redirects_back_is_listed_once() {
@@ -22,4 +28,46 @@ async fn a_page_whose_canonical_address_redirects_back_is_listed_once() {
         crawled_ids(&web, &json!({"startUrl": START})).await,
         [START, "http://tides.example/c", "http://tides.example/a"]
     );
+}
+
+/// A site with a sitemap whose only page redirects to the same address by https.
+#[derive(Debug)]
+struct SecureSite;
+
+#[async_trait]
+impl PageFetcher for SecureSite {
+    async fn fetch_page(&self, url: &str) -> Result<Page, FetchError> {
+        let (bytes, url) = match url.rsplit('/').next() {
+            Some("map.txt") => ("http://tides.example/a", url.to_owned()),
+            Some("robots.txt") => ("User-agent: *", url.to_owned()),
+            _ => ("words", url.replace("http://", "https://")),
+        };
+        Ok(Page {
+            bytes: bytes.into(),
+            media_type: Some("text/plain".into()),
+            url,
+            robots_tag: String::new(),
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_redirects_to_https_is_found_again() {
+    let crawler = WebCrawler {
+        fetcher: Arc::new(SecureSite),
+        ..FakeWeb::default().new_crawler().await
+    };
+    let metadata = json!({"sitemapUrl": "http://tides.example/map.txt"});
+    let (items, _) = crawl_site(&crawler, &metadata).await.expect("a crawl");
+    let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+    assert_eq!(ids, ["http://tides.example/a"]);
+
+    let access = access_for(&metadata);
+    let found = crawler.get_item(&access, ids[0]).await.expect("an answer");
+    assert_eq!(found.map(|item| item.id).as_deref(), Some(ids[0]));
+    // The first content is that of the lookup, and the second one is requested.
+    for _ in 0..2 {
+        let fetched = crawler.fetch_content(&access, &items[0], 100).await;
+        assert_eq!(fetched.expect("a page").bytes, "words");
+    }
 }
