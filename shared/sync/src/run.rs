@@ -78,6 +78,8 @@ pub(crate) async fn complete_run(step: &mut StepState<'_>) -> Result<NextStep, T
         }
         connection.status = ConnectionStatus::Active;
         connection.problem.clone_from(&problem);
+        // The permission was found to have ended, and works again.
+        connection.expires_at.take_if(|at| *at <= now);
         connection.last_run.clone_from(&run);
         let requested =
             schedule::seconds_until_requested_run(connection.requested, run.as_ref(), now);

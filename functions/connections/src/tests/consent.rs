@@ -333,9 +333,11 @@ async fn connections_of_an_account_share_its_permission() {
     let world = TestWorld::new().await;
     let first = world.active_connection(json!({"containerTag": "a"})).await;
     let grant_before = grant_of(&world, &first).await;
+    let now = world.ctx.clock.now();
     world
         .change_record(&first, |connection| {
-            connection.status = ConnectionStatus::Expired
+            connection.status = ConnectionStatus::Expired;
+            connection.expires_at = Some(now);
         })
         .await;
     let second = world.active_connection(json!({"containerTag": "b"})).await;
@@ -357,8 +359,8 @@ async fn connections_of_an_account_share_its_permission() {
     // A connection that had lost the permission continues as well.
     let revived = world.stored(&first).await;
     assert_eq!(
-        (revived.status, revived.problem),
-        (ConnectionStatus::Active, None)
+        (revived.status, revived.problem, revived.expires_at),
+        (ConnectionStatus::Active, None, None)
     );
 
     // Another account has a permission of its own.

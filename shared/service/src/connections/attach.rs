@@ -88,8 +88,8 @@ async fn activate(
         }
         connection.grant = Some(grant.id.clone());
         connection.account = Some(permission.account.clone());
-        connection.expires_at = permission.tokens.refresh_until;
         resume_connection(connection);
+        connection.expires_at = permission.tokens.refresh_until;
         Ok(true)
     })
     .await

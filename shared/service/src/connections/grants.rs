@@ -192,7 +192,8 @@ pub(super) async fn revive_others(
     Ok(())
 }
 
-/// Lets a connection that has permission continue where it was.
+/// Lets a connection that has permission continue where it was. The end of the former permission
+/// says nothing about this one.
 pub(super) fn resume_connection(connection: &mut Connection) {
     let needs_selection = connection.scope == SyncScope::Selected && connection.selection == 0;
     connection.status = if needs_selection {
@@ -201,4 +202,5 @@ pub(super) fn resume_connection(connection: &mut Connection) {
         ConnectionStatus::Active
     };
     connection.problem = None;
+    connection.expires_at = None;
 }

@@ -126,7 +126,17 @@ async fn each_error_has_its_state_and_its_time() {
             (Status::Active, None),
             "{kind}"
         );
+        assert_eq!(connection.expires_at, None, "{kind}");
     }
+}
+
+#[tokio::test]
+async fn the_end_of_a_permission_that_works_stays_known() {
+    let (world, id, _) = filled().await;
+    let until = world.service.now.lock().unwrap().plus_seconds(3600);
+    world.change(&id, |connection| connection.expires_at = Some(until));
+    world.execute_run(&id).await;
+    assert_eq!(world.connection(&id).expires_at, Some(until));
 }
 
 #[tokio::test]
