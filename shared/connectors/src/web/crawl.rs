@@ -216,8 +216,9 @@ impl<'a> CrawlCall<'a> {
                 self.waiting_capacity(),
             );
         } else if !no_index && self.plan.includes_page(&url) {
-            self.frontier.listed += 1;
             let item = page_item(&url, page, page_summary.as_ref(), waiting.changed_at);
+            // A file of a type that is not read does not count as a page.
+            self.frontier.listed += usize::from(item.is_some());
             self.items.extend(item);
         }
     }

@@ -71,3 +71,27 @@ async fn a_page_that_redirects_to_https_is_found_again() {
         assert_eq!(fetched.expect("a page").bytes, "words");
     }
 }
+
+#[tokio::test]
+async fn files_that_are_not_read_do_not_count_as_pages() {
+    let web = FakeWeb::default();
+    web.put_page(
+        "tides.example/",
+        "<a href='/feed/1'>1</a><a href='/feed/2'>2</a><a href='/a'>a</a><a href='/b'>b</a>",
+    );
+    for feed in ["tides.example/feed/1", "tides.example/feed/2"] {
+        web.put_answer(
+            feed,
+            200,
+            &[("content-type", "application/rss+xml")],
+            "<rss/>",
+        );
+    }
+    web.put_page("tides.example/a", "a");
+    web.put_page("tides.example/b", "b");
+
+    assert_eq!(
+        crawled_ids(&web, &json!({"startUrl": START, "maxPages": 2})).await,
+        [START, "http://tides.example/a"]
+    );
+}
