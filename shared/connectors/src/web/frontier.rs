@@ -110,14 +110,19 @@ impl CrawlFrontier {
     /// Enqueues a page that was not seen before, if fewer than `capacity` pages are waiting.
     /// Otherwise the crawl is incomplete.
     pub(super) fn add_page(&mut self, waiting: WaitingAddress, capacity: usize) {
-        let bytes = waiting.url.as_str().len();
-        let is_full = self.waiting.len() >= capacity || self.bytes + bytes > MAX_WAITING_BYTES;
-        if is_full || self.seen.len() >= MAX_SEEN {
+        if !self.has_room(&waiting.url, capacity) {
             self.incomplete |= !self.has_seen(&waiting.url);
         } else if self.mark_seen(&waiting.url) {
-            self.bytes += bytes;
+            self.bytes += waiting.url.as_str().len();
             self.waiting.push_back(waiting);
         }
+    }
+
+    /// Checks whether a page may wait in addition to the others, if fewer than `capacity` may wait.
+    pub(super) fn has_room(&self, url: &Url, capacity: usize) -> bool {
+        self.waiting.len() < capacity
+            && self.bytes + url.as_str().len() <= MAX_WAITING_BYTES
+            && self.seen.len() < MAX_SEEN
     }
 
     /// Enqueues a sitemap that was not seen before.
@@ -148,7 +153,8 @@ impl CrawlFrontier {
         self.seen.insert(address_digest(url))
     }
 
-    fn has_seen(&self, url: &Url) -> bool {
+    /// Checks whether an address was recorded as seen.
+    pub(super) fn has_seen(&self, url: &Url) -> bool {
         self.seen.contains(&address_digest(url))
     }
 }

@@ -1,4 +1,5 @@
-//! Tests of the number of requests to a site, and of the pauses between them.
+//! Tests of the number of requests to a site and of the pauses between them, and of the limits of the
+//! work that a site causes.
 
 use std::time::Duration;
 
@@ -55,4 +56,37 @@ async fn a_page_that_was_looked_up_is_not_requested_again() {
     stat(b).await.expect("an answer").expect("an item");
     let fetched = crawler.fetch_content(&access, &item, 100).await;
     assert_eq!(fetched.expect("a page").bytes, "new words");
+}
+
+#[tokio::test]
+async fn a_page_with_many_links_and_many_rules_is_not_followed_to_its_end() {
+    let web = FakeWeb::default();
+    let mut rules = String::from("User-agent: *\n");
+    (0..20_000).for_each(|number| rules.push_str(&format!("Disallow: /no/{number}\n")));
+    web.put_answer("tides.example/robots.txt", 200, &[], rules);
+    let mut links = String::from("<a href='/'>start</a>");
+    (0..300).for_each(|number| links.push_str(&format!("<a href='/no/{number}'>x</a>")));
+    links.push_str("<a href='/a'>a</a>");
+    web.put_page("tides.example/", &links);
+    web.put_page("tides.example/a", "a");
+
+    let crawled = crawl_site(&web.new_crawler().await, &json!({"startUrl": START})).await;
+    let (items, is_incomplete) = crawled.expect("a crawl");
+    assert_eq!((items.len(), is_incomplete), (1, true));
+}
+
+#[tokio::test]
+async fn links_that_were_seen_are_never_too_many() {
+    let web = FakeWeb::default();
+    let mut links = "<a href='/'>start</a>".repeat(1_000);
+    links.push_str("<a href='/a'>a</a>");
+    web.put_page("tides.example/", &links);
+    web.put_page("tides.example/a", &links);
+    let rules: String = (0..5_000).map(|n| format!("Disallow: /no/{n}\n")).collect();
+    let rules = format!("User-agent: *\n{rules}");
+    web.put_answer("tides.example/robots.txt", 200, &[], rules);
+
+    let crawled = crawl_site(&web.new_crawler().await, &json!({"startUrl": START})).await;
+    let (items, is_incomplete) = crawled.expect("a crawl");
+    assert_eq!((items.len(), is_incomplete), (2, false));
 }
