@@ -20,6 +20,7 @@ mod tests;
 mod verification;
 mod zep;
 
+pub(crate) use backup::TRIAL_TAG;
 pub use backup::{BackupManifest, ContainerBackup, RestoreReport, restore_backup, write_backup};
 pub use export::{ExportReport, export_container};
 pub use import::{ImportFormat, ImportOptions, ImportReport, import_file};

@@ -10,11 +10,10 @@ use serde_json::{Value, json};
 use service::{Ctx, create_key, expires_at, set_key_enabled};
 
 use super::place::full_key;
+use crate::transfer::TRIAL_TAG;
 
 /// The name of the keys that trials use.
 pub(super) const TRIAL_KEY_NAME: &str = "trial of the deployment";
-/// The container of the document.
-const TAG: &str = "recollect-trial";
 const TEXT: &str =
     "The lighthouse of Recollect was lit for the first time by its keeper, Ines Farol.";
 const QUESTION: &str = "Who lit the lighthouse?";
@@ -75,7 +74,7 @@ pub(super) async fn try_deployment(ctx: &Ctx, tenant: &Tenant, url: &str) -> Res
 
 async fn add_and_search(client: &ApiClient) -> Result<TrialTimes> {
     let begun = Instant::now();
-    let body = json!({"content": TEXT, "containerTag": TAG});
+    let body = json!({"content": TEXT, "containerTag": TRIAL_TAG});
     let added = client
         .send(Method::POST, "/v3/documents", Some(&body))
         .await;
@@ -116,7 +115,7 @@ async fn search_when_done(client: &ApiClient, path: &str, begun: Instant) -> Res
 
     let done = begun.elapsed();
     let searched = Instant::now();
-    let body = json!({"q": QUESTION, "containerTag": TAG, "searchMode": "hybrid"});
+    let body = json!({"q": QUESTION, "containerTag": TRIAL_TAG, "searchMode": "hybrid"});
     let answer = client
         .send(Method::POST, "/v4/search", Some(&body))
         .await

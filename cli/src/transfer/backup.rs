@@ -15,12 +15,15 @@ use service::{Ctx, find_existing_container};
 use sha2::{Digest, Sha256};
 
 use super::export::export_container;
-use super::import::{ImportFormat, ImportOptions, import_file};
+use super::import::{ImportFormat, ImportOptions, ImportReport, import_file};
 use super::verification::ContentDigest;
 use crate::inventory::visit_blobs;
 
 /// The file that says what is in a backup. A folder without it is incomplete.
 const MANIFEST: &str = "manifest.json";
+/// The container tag of the documents with which `recollect` tries a deployment. It is no part of a backup: each
+/// stack has its own.
+pub(crate) const TRIAL_TAG: &str = "recollect-trial";
 /// The version of the format of backups.
 const VERSION: u32 = 1;
 
@@ -91,7 +94,8 @@ impl BackupManifest {
 /// Writes everything into `folder`, which must be new or empty. API keys and the connections of
 /// drives are not part of a backup: only digests of keys are stored, and the secrets of connections
 /// are sealed with a key that stays where it is. Nor are organizations for which no bytes are
-/// stored, such as one whose containers have a description and no document.
+/// stored, such as one whose containers have a description and no document, nor the containers of
+/// [`TRIAL_TAG`].
 ///
 /// # Errors
 /// Fails if the folder is not empty, or if something cannot be read or written.
@@ -114,37 +118,57 @@ pub async fn write_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result
     for org in list_organizations(ctx).await? {
         let tenant = Tenant::for_operator(org.clone());
         for container in ctx.containers.list(&tenant).await? {
-            let file = format!("{}.jsonl", manifest.containers.len() + 1);
-            let path = folder.join(&file);
-            let out = create_file(&path)?;
-            let mut out = DigestWriter::new(BufWriter::new(out));
-            bar.set_message(format!("{org} {}", container.tag));
-            let exported = export_container(ctx, &tenant, &container.tag, &mut out, bar).await;
-            if exported.is_err() && is_gone(ctx, &tenant, &container.tag).await? {
-                // It was deleted or merged while others were saved.
-                fs::remove_file(&path)?;
+            if container.tag.as_str() == TRIAL_TAG {
                 continue;
             }
-            let report = exported?;
-            out.out.get_ref().sync_all()?;
-            manifest.containers.push(ContainerBackup {
-                org: org.clone(),
-                container_tag: container.tag,
-                file,
-                documents: report.documents,
-                memories: report.memories,
-                sha256: out.finish(),
-                damaged: report.damaged.iter().map(ToString::to_string).collect(),
-            });
+            let path = folder.join(format!("{}.jsonl", manifest.containers.len() + 1));
+            let saved = write_container(ctx, &tenant, container.tag, &path, bar).await?;
+            manifest.containers.extend(saved);
         }
     }
 
+    write_manifest(folder, &manifest)?;
+    Ok(manifest)
+}
+
+/// Writes a container to a new file. Returns `None` if it was deleted or merged while others were saved.
+async fn write_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    tag: ContainerTag,
+    path: &Path,
+    bar: &ProgressBar,
+) -> Result<Option<ContainerBackup>> {
+    let out = create_file(path)?;
+    let mut out = DigestWriter::new(BufWriter::new(out));
+    bar.set_message(format!("{} {tag}", tenant.org()));
+    let exported = export_container(ctx, tenant, &tag, &mut out, bar).await;
+    if exported.is_err() && is_gone(ctx, tenant, &tag).await? {
+        fs::remove_file(path)?;
+        return Ok(None);
+    }
+
+    let report = exported?;
+    out.out.get_ref().sync_all()?;
+    let file = path.file_name().unwrap_or_default();
+    Ok(Some(ContainerBackup {
+        org: tenant.org().clone(),
+        container_tag: tag,
+        file: file.to_string_lossy().into_owned(),
+        documents: report.documents,
+        memories: report.memories,
+        sha256: out.finish(),
+        damaged: report.damaged.iter().map(ToString::to_string).collect(),
+    }))
+}
+
+fn write_manifest(folder: &Path, manifest: &BackupManifest) -> Result<()> {
     let mut file = create_file(&folder.join(MANIFEST))?;
-    file.write_all(&serde_json::to_vec_pretty(&manifest)?)
+    file.write_all(&serde_json::to_vec_pretty(manifest)?)
         .and_then(|()| file.sync_all())
         .context("cannot write the manifest")?;
     File::open(folder)?.sync_all()?;
-    Ok(manifest)
+    Ok(())
 }
 
 /// Creates a file that only its user can read.
@@ -166,45 +190,80 @@ async fn is_gone(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<bool>
 
 /// Reads everything of a backup back, and compares what is stored afterwards with the backup. Documents and
 /// memories that are there already stay as they are. The settings of each organization become those of the
-/// backup.
+/// backup. A container that the store has with other content is reported, and the others are restored. The
+/// containers of [`TRIAL_TAG`], which earlier backups have, are left out.
 ///
 /// # Errors
 /// Fails if the folder has no complete backup, or if something cannot be read or written.
 pub async fn restore_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result<RestoreReport> {
-    let manifest = read_manifest(folder)?;
+    let mut manifest = read_manifest(folder)?;
+    manifest
+        .containers
+        .retain(|container| container.container_tag.as_str() != TRIAL_TAG);
     let mut organizations = BTreeSet::new();
+    let mut restored = Vec::with_capacity(manifest.containers.len());
+    let mut differences = Vec::new();
     for container in &manifest.containers {
-        let tenant = Tenant::for_operator(container.org.clone());
-        let path = folder.join(&container.file);
-        let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        bar.set_length(file.metadata()?.len());
-        bar.set_position(0);
-        bar.set_message(format!("{} {}", container.org, container.container_tag));
-        let options = ImportOptions {
-            tag: None,
-            format: ImportFormat::Recollect,
-            // Each file of an organization has the same settings.
-            replaces_settings: organizations.insert(container.org.clone()),
-        };
-        import_file(ctx, &tenant, &mut BufReader::new(file), &options, bar)
-            .await
-            .with_context(|| format!("cannot restore {}", path.display()))?;
+        let (org, tag) = (&container.org, &container.container_tag);
+        // Each file of an organization has the same settings.
+        let replaces_settings = !organizations.contains(org);
+        match restore_container(ctx, folder, container, replaces_settings, bar).await {
+            Ok(report) => {
+                if report.settings_replaced {
+                    organizations.insert(org.clone());
+                }
+                restored.push(container);
+            }
+            Err(error) if is_conflict(&error) => {
+                differences.push(format!("{org} {tag}: {error:#}"));
+            }
+            Err(error) => return Err(error),
+        }
     }
 
-    let mut report = RestoreReport {
-        manifest,
-        differences: Vec::new(),
-        reprocessed: 0,
-        without_content: 0,
-    };
-    for container in &report.manifest.containers {
+    let (mut reprocessed, mut without_content) = (0, 0);
+    for container in restored {
         let backup = digest_file(folder, container)?;
-        report.reprocessed += backup.content.reprocessed();
-        report.without_content += backup.content.without_content;
+        reprocessed += backup.content.reprocessed();
+        without_content += backup.content.without_content;
         let difference = find_difference(ctx, container, &backup, bar).await?;
-        report.differences.extend(difference);
+        differences.extend(difference);
     }
-    Ok(report)
+    Ok(RestoreReport {
+        manifest,
+        differences,
+        reprocessed,
+        without_content,
+    })
+}
+
+/// Imports the file of a container.
+async fn restore_container(
+    ctx: &Ctx,
+    folder: &Path,
+    container: &ContainerBackup,
+    replaces_settings: bool,
+    bar: &ProgressBar,
+) -> Result<ImportReport> {
+    let tenant = Tenant::for_operator(container.org.clone());
+    let path = folder.join(&container.file);
+    let file = File::open(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    bar.set_length(file.metadata()?.len());
+    bar.set_position(0);
+    bar.set_message(format!("{} {}", container.org, container.container_tag));
+    let options = ImportOptions {
+        tag: None,
+        format: ImportFormat::Recollect,
+        replaces_settings,
+    };
+    import_file(ctx, &tenant, &mut BufReader::new(file), &options, bar)
+        .await
+        .with_context(|| format!("cannot restore {}", path.display()))
+}
+
+/// Checks whether a container could not be restored because of what is stored already.
+fn is_conflict(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::Conflict(_)))
 }
 
 fn read_manifest(folder: &Path) -> Result<BackupManifest> {
@@ -335,7 +394,12 @@ impl<W: Write> Write for DigestWriter<W> {
 
 #[cfg(test)]
 mod tests {
+    use domain::ContainerId;
+    use embedded::Durability;
+    use service::create_container;
+
     use super::*;
+    use crate::system::LocalSystem;
 
     fn digest(pieces: &[&str]) -> String {
         let mut writer = DigestWriter::new(Vec::new());
@@ -354,5 +418,91 @@ mod tests {
         );
         assert_ne!(first, digest(&["time 1\ncontainer\nsettings 1\nother\n"]));
         assert_ne!(first, digest(&["time 1\nother\nsettings 1\ndocument\n"]));
+    }
+
+    fn tenant() -> Tenant {
+        Tenant::for_operator(OrgId::parse("local").unwrap())
+    }
+
+    fn tag(name: &str) -> ContainerTag {
+        ContainerTag::parse(name).unwrap()
+    }
+
+    async fn open(folder: &Path) -> Ctx {
+        let system = LocalSystem::open(folder, Durability::Process, None).await;
+        system.unwrap().ctx
+    }
+
+    async fn add_memory(ctx: &Ctx, name: &str, text: &str) {
+        let options = ImportOptions {
+            tag: Some(tag(name)),
+            ..ImportOptions::default()
+        };
+        let line = serde_json::json!({"memory": text}).to_string();
+        let bar = ProgressBar::hidden();
+        let imported = import_file(ctx, &tenant(), &mut line.as_bytes(), &options, &bar).await;
+        assert_eq!(imported.unwrap().documents.written, 1);
+    }
+
+    /// Makes the empty container that a trial of a deployment leaves.
+    async fn add_trial(ctx: &Ctx) {
+        let (id, now) = (ContainerId::random(), ctx.clock.now());
+        let created = create_container(ctx, &tenant(), &tag(TRIAL_TAG), id, now).await;
+        created.unwrap();
+    }
+
+    #[tokio::test]
+    async fn the_container_of_trials_is_no_part_of_a_backup() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("backup");
+        let bar = ProgressBar::hidden();
+        let here = open(&folder.path().join("here")).await;
+        add_memory(&here, "notes", "The atlas lies in the map room.").await;
+        add_trial(&here).await;
+        let mut manifest = write_backup(&here, &path, &bar).await.unwrap();
+        let saved = |manifest: &BackupManifest| -> Vec<String> {
+            let tags = manifest.containers.iter();
+            tags.map(|saved| saved.container_tag.to_string()).collect()
+        };
+        assert_eq!(saved(&manifest), ["notes"]);
+
+        // Earlier backups have it, before or after others.
+        let trial = path.join("0.jsonl");
+        let trial = write_container(&here, &tenant(), tag(TRIAL_TAG), &trial, &bar).await;
+        manifest.containers.splice(0..0, trial.unwrap());
+        assert_eq!(saved(&manifest), [TRIAL_TAG, "notes"]);
+        fs::remove_file(path.join(MANIFEST)).unwrap();
+        write_manifest(&path, &manifest).unwrap();
+
+        let there = open(&folder.path().join("there")).await;
+        add_trial(&there).await;
+        let report = restore_backup(&there, &path, &bar).await.unwrap();
+        assert_eq!(report.differences, [""; 0]);
+        assert_eq!(saved(&report.manifest), ["notes"]);
+    }
+
+    #[tokio::test]
+    async fn a_container_that_exists_with_other_content_does_not_stop_a_restoration() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("backup");
+        let bar = ProgressBar::hidden();
+        let here = open(&folder.path().join("here")).await;
+        for name in ["a", "b"] {
+            add_memory(&here, name, "The atlas lies in the map room.").await;
+        }
+        write_backup(&here, &path, &bar).await.unwrap();
+
+        let there = open(&folder.path().join("there")).await;
+        add_memory(&there, "a", "The key hangs by the door.").await;
+        let report = restore_backup(&there, &path, &bar).await.unwrap();
+        let [difference] = report.differences.as_slice() else {
+            panic!("{:?}", report.differences);
+        };
+        assert!(
+            difference.starts_with("local a: ") && difference.contains("exists already"),
+            "{difference}"
+        );
+        let restored = export_container(&there, &tenant(), &tag("b"), &mut io::sink(), &bar).await;
+        assert_eq!(restored.unwrap().documents, 1);
     }
 }
