@@ -79,7 +79,10 @@ pub(super) async fn run_recover(options: Recover) -> Result<ExitCode> {
 async fn present_deployment(account: &Account, stack: &DeployedStack) -> Result<Deployment> {
     let name = &stack.name;
     let Some(deployment) = Deployment::present(account, stack).await? else {
-        bail!("deploy the stack {name} with `recollect deploy` first: something else deployed it");
+        bail!(
+            "deploy the stack {name} with `recollect deploy` first: its present deployment was interrupted, or \
+             something else made it"
+        );
     };
     if !deployment
         .parameters

@@ -68,15 +68,14 @@ impl Deployment {
             .await
     }
 
-    /// Returns the present deployment of a stack, or `None` if `recollect deploy` did not make it.
+    /// Returns the present deployment of a stack, or `None` if it is not recorded: `recollect deploy` was
+    /// interrupted, or something else deployed the stack.
     ///
     /// # Errors
     /// Fails if S3 refuses.
     pub async fn present(account: &Account, stack: &DeployedStack) -> Result<Option<Self>> {
-        match stack.release() {
-            Some(_) => Ok(list_deployments(account, stack).await?.pop()),
-            None => Ok(None),
-        }
+        let mut deployments = list_deployments(account, stack).await?;
+        Ok(take_present(&mut deployments, stack.release()))
     }
 
     /// Returns what was deployed to a stack before the present deployment, or `None` if nothing was.
@@ -85,9 +84,14 @@ impl Deployment {
     /// Fails if S3 refuses.
     pub async fn previous(account: &Account, stack: &DeployedStack) -> Result<Option<Self>> {
         let mut deployments = list_deployments(account, stack).await?;
-        deployments.pop();
+        take_present(&mut deployments, stack.release());
         Ok(deployments.pop())
     }
+}
+
+/// Takes the present deployment of a stack with this release from its recorded ones, if it is recorded.
+fn take_present(deployments: &mut Vec<Deployment>, release: Option<&str>) -> Option<Deployment> {
+    deployments.pop_if(|last| release == Some(&last.version))
 }
 
 /// Returns the deployments of a stack, oldest first.
@@ -104,4 +108,40 @@ async fn list_deployments(account: &Account, stack: &DeployedStack) -> Result<Ve
 fn history_key(stack: &DeployedStack) -> String {
     let id = stack.id.rsplit('/').next().unwrap_or_default();
     format!("stacks/{}-{id}.json", stack.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deployments(versions: &[&str]) -> Vec<Deployment> {
+        let deployment = |version: &&str| Deployment {
+            version: (*version).to_owned(),
+            template_url: format!("https://artifacts.example.com/{version}"),
+            parameters: Vec::new(),
+            architecture: "arm64".to_owned(),
+            deployed_at: 0,
+        };
+        versions.iter().map(deployment).collect()
+    }
+
+    #[test]
+    fn the_last_deployment_is_the_present_one_only_if_the_stack_has_its_version() {
+        for (recorded, release, present, previous) in [
+            (&["0", "1"][..], Some("1"), Some("1"), Some("0")),
+            // The deployment of version 2 was interrupted.
+            (&["0", "1"], Some("2"), None, Some("1")),
+            // Something else deployed the stack.
+            (&["1", "2"], None, None, Some("2")),
+            (&["1"], Some("1"), Some("1"), None),
+            (&[], Some("1"), None, None),
+        ] {
+            let mut deployments = deployments(recorded);
+            let version = |deployment: Option<Deployment>| deployment.map(|one| one.version);
+            let found = version(take_present(&mut deployments, release));
+            assert_eq!(found.as_deref(), present, "{recorded:?} {release:?}");
+            let found = version(deployments.pop());
+            assert_eq!(found.as_deref(), previous, "{recorded:?} {release:?}");
+        }
+    }
 }
