@@ -13,14 +13,12 @@ use service::{
 use sha2::{Digest, Sha256};
 
 use super::convert::{ForeignMemory, text_field};
-use super::foreign_records::ForeignRecords;
+use super::foreign_records::{ForeignRecords, OWNER_FIELDS, TAGS_FIELD};
 use super::import::{ImportOptions, ImportReport};
 use super::{hosted, mem0, zep};
 
 /// The number of documents that are written at a time.
 const BATCH_DOCUMENTS: usize = 100;
-/// The fields that name the container or the user of a record.
-const OWNER_FIELDS: [&str; 3] = ["containerTag", "spaceContainerTag", "user_id"];
 /// The number of characters of a digest that keeps apart the tags of different names.
 const DIGEST_CHARS: usize = 8;
 
@@ -164,7 +162,7 @@ fn tags_of(record: &Map<String, Value>, options: &ImportOptions) -> Vec<Containe
     }
 
     let mut tags: Vec<ContainerTag> = Vec::new();
-    let listed = record.get("containerTags").and_then(Value::as_array);
+    let listed = record.get(TAGS_FIELD).and_then(Value::as_array);
     for name in listed.into_iter().flatten().filter_map(Value::as_str) {
         let tag = tag_of_name(name);
         if !tags.contains(&tag) {

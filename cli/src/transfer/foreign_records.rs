@@ -1,7 +1,9 @@
 //! Reads the files of other services. A record is known by its shape.
 
+use std::iter;
+
 use anyhow::{Context, Result, bail};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::hosted;
 use super::import::ImportFormat;
@@ -20,6 +22,10 @@ const LIST_FIELDS: [&str; 11] = [
     "items",
     "data",
 ];
+/// The field with the list of a record's container tags.
+pub(super) const TAGS_FIELD: &str = "containerTags";
+/// The fields that name the container or the user of a record.
+pub(super) const OWNER_FIELDS: [&str; 3] = ["containerTag", "spaceContainerTag", "user_id"];
 const ACCEPTED: &str = "accepted are: an export of recollect; pages of documents or memories of the hosted service; \
     memories of mem0, as a list, {\"results\": […]} or {\"memories\": […]} of {\"id\", \"memory\" or \"content\", \
     \"created_at\", …}; of Zep sessions or threads {\"session_id\", \"messages\": […]}, also by their ids, and facts or \
@@ -146,7 +152,8 @@ impl ForeignRecords {
         !is_empty
     }
 
-    /// Adds the records in the lists of an object. Returns `false` if the object has no lists.
+    /// Adds the records in the lists of an object. Those without an owner have that of the object. Returns `false`
+    /// if the object has no lists.
     fn add_lists(&mut self, object: &Map<String, Value>) -> Result<bool> {
         let mut has_lists = false;
         for name in LIST_FIELDS {
@@ -155,17 +162,43 @@ impl ForeignRecords {
             };
             has_lists = true;
             for item in items {
-                match item {
+                let mut record = match item {
                     // Version 2 of Zep also has facts as bare sentences.
                     Value::String(fact) if name == "facts" => {
-                        self.add_record(serde_json::json!({"fact": fact, "created_at": object.get("created_at")}))?;
+                        json!({"fact": fact, "created_at": object.get("created_at")})
                     }
-                    item => self.add_record(item.clone())?,
+                    item => item.clone(),
+                };
+                if let Value::Object(record) = &mut record {
+                    inherit_owner(record, object);
                 }
+                self.add_record(record)?;
             }
         }
 
         Ok(has_lists)
+    }
+}
+
+/// Gives a record without an owner that of the object around it.
+fn inherit_owner(record: &mut Map<String, Value>, object: &Map<String, Value>) {
+    let names_owner = |value: &Value| match value {
+        Value::String(name) => !name.trim().is_empty(),
+        Value::Array(tags) => !tags.is_empty(),
+        _ => false,
+    };
+    let fields = iter::once(TAGS_FIELD).chain(OWNER_FIELDS);
+    if fields
+        .clone()
+        .any(|field| record.get(field).is_some_and(names_owner))
+    {
+        return;
+    }
+
+    for field in fields {
+        if let Some(owner) = object.get(field) {
+            record.insert(field.to_owned(), owner.clone());
+        }
     }
 }
 

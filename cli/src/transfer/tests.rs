@@ -77,6 +77,38 @@ fn files_are_known_by_their_shape() {
 }
 
 #[test]
+fn a_record_has_the_owner_of_the_object_around_it() {
+    let text = json!({"sessions": [
+        {"session_id": "s1", "user_id": "ada", "messages": [], "facts": ["Ada is allergic to nuts"]},
+        {"session_id": "s2", "user_id": "ben", "messages": [], "facts": [
+            {"fact": "Ben is diabetic", "user_id": null}, {"fact": "Cy is tall", "user_id": "cy"},
+            {"fact": "It rains", "containerTag": "weather"},
+        ]},
+    ]});
+    let records = ForeignRecords::read_records(&text.to_string(), ImportFormat::Auto).unwrap();
+    let owners: Vec<(&Value, &Value)> = records
+        .facts
+        .iter()
+        .map(|(_, fact)| {
+            let field = |name: &str| fact.get(name).unwrap_or(&Value::Null);
+            (field("user_id"), field("containerTag"))
+        })
+        .collect();
+    let null = Value::Null;
+    let expected = [
+        (&json!("ada"), &null),
+        (&json!("ben"), &null),
+        (&json!("cy"), &null),
+        (&null, &json!("weather")),
+    ];
+    assert_eq!(owners, expected);
+
+    let page = json!({"containerTags": ["a", "b"], "results": [{"memory": "x"}]}).to_string();
+    let records = ForeignRecords::read_records(&page, ImportFormat::Auto).unwrap();
+    assert_eq!(records.memories[0].1["containerTags"], json!(["a", "b"]));
+}
+
+#[test]
 fn an_unknown_shape_is_refused_with_those_that_are_known() {
     for (text, reason) in [
         ("what is this", "line 1"),
