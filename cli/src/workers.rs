@@ -4,7 +4,7 @@
 mod documents;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use aws::layout::QueueLayout;
@@ -13,6 +13,7 @@ use domain::ports::{OverdueWork, PortResult};
 use domain::{DeliveryOutcome, QueueDelivery, QueueWorker, Timestamp};
 use maintenance::{MaintenanceWorker, OrphanWalk};
 use processor::Processor;
+use service::Ctx;
 use synchronizer::SyncWorker;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -41,6 +42,8 @@ const STOP_GRACE: Duration = Duration::from_secs(4);
 const GIVE_BACK_TIME: Duration = Duration::from_secs(1);
 /// The number of sweeps between two deletions of expired records, which nobody reads any more.
 const EXPIRE_EVERY_SWEEPS: u32 = 60;
+/// The most pieces of unfinished work that are looked at to find out whether there is any.
+const MAX_LISTED: usize = 1000;
 
 /// The number of sweeps between two erasures of deleted data from the files.
 const ERASE_EVERY_SWEEPS: u32 = 5;
@@ -383,7 +386,9 @@ impl QueueSet {
     }
 }
 
-/// Handles messages until every queue is empty and no document is unfinished.
+/// Handles messages until every queue is empty and no document is unfinished, but for those whose file has yet to
+/// be uploaded. What was not picked up at first, because there was too much or because its message was lost, is
+/// picked up when it is due.
 ///
 /// # Errors
 /// Fails if a queue does not answer.
@@ -394,25 +399,138 @@ pub(crate) async fn work_until_idle(
     /// The pause after a round that found no message while something unfinished waits for its
     /// retry.
     const PAUSE: Duration = Duration::from_millis(200);
+    /// The time between two sweeps while there is no message.
+    const SWEEP_PAUSE: Duration = Duration::from_secs(2);
+    let ctx = &system.ctx;
     let queues = QueueSet::open(system, external_services).await?;
-    maintenance::sweep_overdue_work(&system.ctx, Timestamp::from_millis(i64::MAX)).await?;
+    maintenance::sweep_overdue_work(ctx, Timestamp::from_millis(i64::MAX)).await?;
+    let mut swept = Instant::now();
 
     loop {
         if queues.handle_one_batch_each().await? > 0 {
             continue;
         }
-        // The rest may be a purge, which waits a minute on purpose and is left to a later sweep.
-        let overdue = system
-            .ctx
-            .documents
-            .list_overdue(Timestamp::from_millis(i64::MAX), 1000)
-            .await?;
-        if !overdue
-            .iter()
-            .any(|work| matches!(work, OverdueWork::Document(..)))
-        {
+        if !has_unfinished_documents(ctx).await? {
             return Ok(());
         }
+        if swept.elapsed() >= SWEEP_PAUSE {
+            maintenance::sweep_overdue_work(ctx, ctx.clock.now()).await?;
+            swept = Instant::now();
+        }
         tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Checks whether a document is unfinished that does not wait for the upload of its file. The other unfinished
+/// work may be a purge, which waits a minute on purpose and is left to a later sweep.
+async fn has_unfinished_documents(ctx: &Ctx) -> PortResult<bool> {
+    let now = ctx.clock.now();
+    let all = Timestamp::from_millis(i64::MAX);
+    for work in ctx.documents.list_overdue(all, MAX_LISTED).await? {
+        let OverdueWork::Document(_, id) = &work else {
+            continue;
+        };
+        // The index may be slightly outdated.
+        let Some(document) = ctx.documents.get_one(&work.tenant(), id).await? else {
+            continue;
+        };
+        if document.body.awaited_until.is_none_or(|until| until <= now) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use clap::Parser;
+    use domain::ports::CreationConditions;
+    use domain::{BodyForm, Document, DocumentId, DocumentStatus, OrgId, Tenant};
+    use embedded::Durability;
+    use service::{Content, NewDocument, begin_upload};
+
+    use super::*;
+    use crate::arguments::{Cli, Command};
+
+    /// The time in which little work is done.
+    const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+    fn tenant() -> Tenant {
+        Tenant::for_operator(OrgId::parse("local").unwrap())
+    }
+
+    fn external_services() -> ExternalServices {
+        let line = ["recollect", "work"];
+        let Some(Command::Work(work)) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("a command that works");
+        };
+        let readers = work.models.readers().unwrap();
+        let pages = readers.pages_and_files.clone();
+        ExternalServices {
+            connectors: connectors::all_connectors(&work.drive.settings(), pages).unwrap(),
+            readers,
+            public_url: None,
+        }
+    }
+
+    /// Creates a document whose file has yet to be uploaded.
+    async fn await_upload(ctx: &Ctx) -> Document {
+        let content = Content::Complete {
+            bytes: Bytes::new(),
+            form: BodyForm::Text,
+        };
+        let upload = begin_upload(ctx, &tenant(), NewDocument::new(content), 1000).await;
+        let id = upload.unwrap().accepted.id;
+        read(ctx, &id).await
+    }
+
+    async fn read(ctx: &Ctx, id: &DocumentId) -> Document {
+        let document = ctx.documents.get_one(&tenant(), id).await;
+        document.unwrap().unwrap()
+    }
+
+    async fn work(system: &LocalSystem) {
+        let services = external_services();
+        let worked = work_until_idle(system, &services);
+        let worked = tokio::time::timeout(TIME_LIMIT, worked).await;
+        worked.expect("it ends").unwrap();
+    }
+
+    #[tokio::test]
+    async fn work_does_not_wait_for_an_upload() {
+        let folder = tempfile::tempdir().unwrap();
+        let system = LocalSystem::open(folder.path(), Durability::Process, None);
+        let system = system.await.unwrap();
+        let document = await_upload(&system.ctx).await;
+        work(&system).await;
+        let status = read(&system.ctx, &document.id).await.status;
+        assert_eq!(status, DocumentStatus::Queued);
+    }
+
+    #[tokio::test]
+    async fn work_ends_after_more_documents_than_a_sweep_picks_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let system = LocalSystem::open(folder.path(), Durability::Process, None);
+        let system = system.await.unwrap();
+        let ctx = &system.ctx;
+        let mut document = await_upload(ctx).await;
+        // Files that did not arrive in time need no message, and are quickly done.
+        document.body.awaited_until = Some(Timestamp::from_millis(0));
+        let mut ids = Vec::new();
+        for _ in 0..501 {
+            document.id = DocumentId::random();
+            let conditions = CreationConditions::default();
+            let created = ctx
+                .documents
+                .create(&tenant(), &document, &conditions)
+                .await;
+            created.unwrap();
+            ids.push(document.id.clone());
+        }
+        work(&system).await;
+        for id in ids {
+            assert_eq!(read(ctx, &id).await.status, DocumentStatus::Failed);
+        }
     }
 }
