@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use super::log_to_stderr;
-use super::place::open_place;
+use super::place::{open_place, place_arguments};
 use super::progress::progress_bar;
 use crate::arguments::{Check, Place};
 use crate::check::{CheckReport, check_stored_data};
@@ -100,7 +100,10 @@ fn print_summary(report: &CheckReport, options: &Check) {
     }
 
     if !options.repair {
-        print_line!("Repair what can be:  {}", repair_command(&options.place));
+        print_line!(
+            "Repair what can be:  recollect check --repair{}",
+            place_arguments(&options.place)
+        );
         return;
     }
 
@@ -113,57 +116,4 @@ fn print_summary(report: &CheckReport, options: &Check) {
         None => "a running server or `recollect work` does the rest",
     };
     print_line!("{repaired} of them were repaired or are queued; {worker}.");
-}
-
-/// Returns the command that repairs the same place.
-fn repair_command(place: &Place) -> String {
-    let mut command = "recollect check --repair".to_owned();
-    match &place.stack.stack {
-        Some(stack) => {
-            command += &format!(" --stack {}", quote(stack));
-            if let Some(region) = &place.stack.region {
-                command += &format!(" --region {}", quote(region));
-            }
-        }
-        None => command += &format!(" --data {}", quote(&place.data.data.display().to_string())),
-    }
-    command
-}
-
-/// Returns a word as a shell reads it.
-fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use super::*;
-    use crate::arguments::{Cli, Command};
-
-    #[test]
-    fn the_command_for_a_repair_names_the_same_place() {
-        for (arguments, expected) in [
-            (&["--data", "data/a-1"][..], "--data data/a-1"),
-            (&["--data", "my data"], "--data 'my data'"),
-            (&["--data", "it's"], r"--data 'it'\''s'"),
-            (&["--stack", "prod"], "--stack prod"),
-            (
-                &["--stack", "prod", "--region", "eu-west-1"],
-                "--stack prod --region eu-west-1",
-            ),
-        ] {
-            let line = ["recollect", "check"].iter().chain(arguments);
-            let Some(Command::Check(check)) = Cli::try_parse_from(line).unwrap().command else {
-                panic!("a check");
-            };
-            let command = repair_command(&check.place);
-            assert_eq!(command, format!("recollect check --repair {expected}"));
-        }
-    }
 }

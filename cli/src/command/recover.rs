@@ -8,6 +8,7 @@ use indicatif::ProgressBar;
 use stack::{Account, DeployedStack, Deployment, RECORDS_PARAMETER, Recovery, SECRETS_PARAMETER};
 
 use super::deploy::{StackChange, connect};
+use super::place::stack_arguments;
 use super::progress::progress_bar;
 use crate::arguments::Recover;
 
@@ -71,7 +72,10 @@ pub(super) async fn run_recover(options: Recover) -> Result<ExitCode> {
         // Until now, functions with the former table could delete them again.
         undelete_objects(&recovery, bucket).await?;
     }
-    print_line!("Check that records and bytes match: recollect check --stack {name}");
+    print_line!(
+        "Check that records and bytes match: recollect check{}",
+        stack_arguments(&options.stack)
+    );
     Ok(exit_code)
 }
 

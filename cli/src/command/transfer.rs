@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail};
 use domain::{ContainerTag, Tenant};
 use service::Ctx;
 
-use super::place::{open_place, operator_tenant};
+use super::place::{open_place, operator_tenant, place_arguments};
 use super::progress::progress_bar;
-use crate::arguments::{Export, FileFormat, Import, Owner};
+use crate::arguments::{Export, FileFormat, Import, Owner, Place};
 use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 
 #[expect(
@@ -49,8 +49,12 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
         eprintln!("recollect: what is stored of document {id} cannot be read; it is left out");
     }
 
+    let repairer = match &options.owner.place.stack.stack {
+        Some(_) => "The functions of the stack repair what they can.",
+        None => "A running server repairs what it can.",
+    };
     eprintln!(
-        "{} documents are damaged and not in the export. A running server repairs what it can.",
+        "{} documents are damaged and not in the export. {repairer}",
         report.damaged.len()
     );
     Ok(ExitCode::from(EXIT_INCOMPLETE))
@@ -141,20 +145,21 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
         bar.set_length(length);
     }
 
-    let options = ImportOptions {
+    let import_options = ImportOptions {
         tag,
         format,
         replaces_settings: options.settings,
     };
 
-    let report = transfer::import_file(&ctx, &tenant, &mut input, &options, &bar).await;
+    let report = transfer::import_file(&ctx, &tenant, &mut input, &import_options, &bar).await;
     bar.finish_and_clear();
-    print_report(&report.with_context(|| format!("import {name}"))?);
+    let report = report.with_context(|| format!("import {name}"))?;
+    print_report(&report, &options.owner.place);
 
     Ok(())
 }
 
-fn print_report(report: &ImportReport) {
+fn print_report(report: &ImportReport, place: &Place) {
     let documents = report.documents;
     let tags: Vec<&str> = report.tags.iter().map(ContainerTag::as_str).collect();
     print_line!(
@@ -187,7 +192,18 @@ fn print_report(report: &ImportReport) {
     }
 
     if documents.queued > 0 {
-        print_line!("A running server processes what is queued; or:  recollect work --until-idle");
+        print_line!("{}", processing_hint(place));
+    }
+}
+
+/// Returns what processes the documents that are queued in a place.
+fn processing_hint(place: &Place) -> String {
+    match &place.stack.stack {
+        Some(_) => "The functions of the stack process what is queued.".to_owned(),
+        None => format!(
+            "A running server processes what is queued; or:  recollect work --until-idle{}",
+            place_arguments(place)
+        ),
     }
 }
 
@@ -195,4 +211,30 @@ async fn open_owner(owner: &Owner) -> Result<(Ctx, Tenant)> {
     let tenant = operator_tenant(&owner.org)?;
     let ctx = open_place(&owner.place).await?;
     Ok((ctx, tenant))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::arguments::{Cli, Command};
+
+    #[test]
+    fn the_hint_after_an_import_is_about_its_place() {
+        for (arguments, expected) in [
+            (
+                ["--data", "my data"],
+                "recollect work --until-idle --data 'my data'",
+            ),
+            (["--stack", "prod"], "functions of the stack"),
+        ] {
+            let line = ["recollect", "import", "file"].into_iter().chain(arguments);
+            let Some(Command::Import(import)) = Cli::try_parse_from(line).unwrap().command else {
+                panic!("an import");
+            };
+            let hint = processing_hint(&import.owner.place);
+            assert!(hint.contains(expected), "{hint}");
+        }
+    }
 }

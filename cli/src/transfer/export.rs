@@ -121,7 +121,7 @@ async fn find_container(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Resul
             };
             match tag_names.as_slice() {
                 [] => bail!(
-                    "there is no container yet in the organization {}; look at --data and --org",
+                    "there is no container yet in the organization {}; look at --org, and at --data or --stack",
                     tenant.org()
                 ),
                 tag_names => bail!(

@@ -208,7 +208,7 @@ fn a_file_that_cannot_be_read_is_reported_beside_those_that_can() {
     let added = world.run(&["add", "mixed", "--no-wait"]);
     assert_eq!(added.code, Some(0), "{added:?}");
     assert!(
-        added.stdout.contains("recollect work --until-idle"),
+        added.stdout.contains("recollect work --until-idle --data "),
         "{added:?}"
     );
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::output::{Outcome, Output, count, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Add;
+use crate::command::place::argument;
 use crate::command::progress::progress_bar;
 use find::find_files;
 use send::{Accepted, Sender, Source};
@@ -267,8 +268,11 @@ impl AddReport {
             summary += &format!("; {failed} failed");
         }
         summary.push_str(".\n");
-        if is_queued && service.is_local {
-            summary += "A running server processes them, or:  recollect work --until-idle\n";
+        if is_queued && let Some(folder) = &service.folder {
+            let data = argument("--data", &folder.display().to_string());
+            summary += &format!(
+                "A running server processes them, or:  recollect work --until-idle{data}\n"
+            );
         }
         summary
     }

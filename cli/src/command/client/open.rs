@@ -17,7 +17,7 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 
 pub(super) async fn run_open(options: Open) -> Result<Outcome> {
     let service = OpenService::open(&options.target, Purpose::Read).await?;
-    if service.is_local {
+    if service.folder.is_some() {
         bail!("a browser needs a server; start one with `recollect serve`");
     }
     // The address was parsed as one of http or https, so it cannot be an option of the program.

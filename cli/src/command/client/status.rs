@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::api::{get, tags_of};
 use super::output::{Outcome, Output, clean_text, count, one_line};
-use super::target::{OpenService, Purpose};
+use super::target::{OpenService, Purpose, target_arguments};
 use crate::arguments::Status;
 
 /// The unfinished and failed documents that are looked at.
@@ -25,6 +25,8 @@ struct ServiceStatus {
     containers: Option<Value>,
     /// Documents that are unfinished or have failed.
     documents: Vec<Value>,
+    /// The arguments of a command for the same service.
+    arguments: String,
 }
 
 pub(super) async fn run_status(options: Status) -> Result<Outcome> {
@@ -39,7 +41,7 @@ pub(super) async fn run_status(options: Status) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
 
-    let status = ServiceStatus::ask(&service).await?;
+    let status = ServiceStatus::ask(&service, target_arguments(&options.target)).await?;
     service.close().await;
 
     match output.is_json {
@@ -53,7 +55,7 @@ pub(super) async fn run_status(options: Status) -> Result<Outcome> {
 }
 
 impl ServiceStatus {
-    async fn ask(service: &OpenService) -> Result<Self, ApiError> {
+    async fn ask(service: &OpenService, arguments: String) -> Result<Self, ApiError> {
         let client = &service.client;
         let session = get(client, "/v3/session").await?;
         let description = get(client, "/v4/openapi").await?;
@@ -70,6 +72,7 @@ impl ServiceStatus {
             containers: list_containers(client).await?,
             session,
             documents,
+            arguments,
         })
     }
 
@@ -122,7 +125,8 @@ impl ServiceStatus {
             text += &format_failure(output, document);
         }
         if failed.len() > MAX_NAMED {
-            text += "  … all of them: recollect list --status failed\n";
+            let arguments = &self.arguments;
+            text += &format!("  … all of them: recollect list --status failed{arguments}\n");
         }
         text
     }
@@ -217,6 +221,7 @@ mod tests {
             documents: ["queued", "failed", "queued", "embedding"]
                 .map(document)
                 .to_vec(),
+            arguments: String::new(),
         };
         let own = env!("CARGO_PKG_VERSION");
         let expected = format!(
@@ -235,5 +240,14 @@ failed      1 document
             status.to_json()["unfinished"],
             json!({"embedding": 1, "queued": 2})
         );
+
+        let many = ServiceStatus {
+            documents: vec![document("failed"); MAX_NAMED + 1],
+            arguments: " --profile work".to_owned(),
+            ..status
+        };
+        let text = many.to_text(&Output::plain(None));
+        let hint = "all of them: recollect list --status failed --profile work\n";
+        assert!(text.ends_with(hint), "{text}");
     }
 }

@@ -13,6 +13,7 @@ use service::LOCAL_KEY;
 use super::config_file::ConfigFile;
 use super::output::print_note_to_person;
 use crate::arguments::{DriveOptions, ModelOptions, TargetOptions};
+use crate::command::place::argument;
 use crate::command::{build_outside, log_to_stderr};
 use crate::listen::{ServingOptions, build_service, mark_as_own};
 use crate::request_origin::is_own_address;
@@ -56,8 +57,8 @@ pub(super) struct OpenService {
     pub(super) client: ApiClient,
     /// The service as messages name it.
     pub(super) name: String,
-    /// It runs in this process.
-    pub(super) is_local: bool,
+    /// The data folder, if the service runs in this process.
+    pub(super) folder: Option<PathBuf>,
     workers: Option<Workers>,
 }
 
@@ -105,6 +106,20 @@ impl OpenService {
             workers.stop().await;
         }
     }
+}
+
+/// Returns the arguments of a command that name the same service, with a space before each. A key is not repeated.
+pub(super) fn target_arguments(options: &TargetOptions) -> String {
+    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+    let named = [
+        ("--url", options.url.clone()),
+        ("--profile", options.profile.clone()),
+        ("--data", path(&options.data)),
+        ("--key-file", path(&options.key_file)),
+    ];
+    let named = named.into_iter();
+    let arguments = named.filter_map(|(option, value)| Some(argument(option, &value?)));
+    arguments.collect()
 }
 
 /// Decides where the service is. What the command line says comes first, then a profile, then the
@@ -186,7 +201,7 @@ fn connect(url: &str, key: Option<Secret>) -> Result<OpenService> {
     Ok(OpenService {
         name: client.address().to_owned(),
         client: client.with_key(key),
-        is_local: false,
+        folder: None,
         workers: None,
     })
 }
@@ -237,7 +252,7 @@ async fn open_folder(
     Ok(OpenService {
         client: ApiClient::in_process(mark_as_own(routes)).with_key(Secret::new(LOCAL_KEY)),
         name: format!("the data folder {}", folder.display()),
-        is_local: true,
+        folder: Some(folder.to_owned()),
         workers,
     })
 }
@@ -325,6 +340,26 @@ mod tests {
             server_place("https://work", secret("of-work")),
             "the key of one server is not sent to another"
         );
+    }
+
+    #[test]
+    fn the_arguments_of_a_hint_name_the_same_service() {
+        for (arguments, expected) in [
+            (&[][..], ""),
+            (&["--profile", "work"], " --profile work"),
+            (&["--data", "my data"], " --data 'my data'"),
+            (
+                &["--url", "https://a.example", "--key", "secret"],
+                " --url https://a.example",
+            ),
+            (
+                &["--url", "https://a.example", "--key-file", "key"],
+                " --url https://a.example --key-file key",
+            ),
+        ] {
+            let options = options(arguments, Path::new("config.toml"));
+            assert_eq!(target_arguments(&options), expected);
+        }
     }
 
     #[test]
