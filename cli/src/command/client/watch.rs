@@ -30,8 +30,17 @@ type Stamp = (Option<SystemTime>, u64);
 /// interval.
 const RETRY_AFTER_LOOKS: u64 = 30;
 
+/// A file of one look.
+#[derive(Debug, Clone)]
+struct LookedFile {
+    file: FoundFile,
+    stamp: Stamp,
+    /// The device of its folder. Another one means that a disk was mounted or unmounted.
+    device: u64,
+}
+
 /// The files of one look, by their paths.
-type Snapshot = BTreeMap<PathBuf, (FoundFile, Stamp)>;
+type Snapshot = BTreeMap<PathBuf, LookedFile>;
 
 /// A look at the folder.
 struct Look {
@@ -153,7 +162,8 @@ impl FolderSync<'_> {
 
         for file in changes.to_delete {
             // A file may be there and be left out, such as one that has grown too large.
-            if !is_gone(&file.path) {
+            let device = watcher.added.get(&file.path).map(|added| added.device);
+            if !device.is_some_and(|device| is_gone(&file.path, device)) {
                 continue;
             }
             if self.deletes && !self.delete(&file).await? {
@@ -208,8 +218,8 @@ impl Watcher {
     /// one that is being written, or replaced by an editor, is left alone.
     fn compare(&mut self, snapshot: Snapshot, is_complete: bool) -> Changes {
         let mut changes = Changes::default();
-        for (path, (file, stamp)) in &snapshot {
-            let stamp_of = |looked: &Snapshot| looked.get(path).map(|(_, stamp)| *stamp);
+        for (path, LookedFile { file, stamp, .. }) in &snapshot {
+            let stamp_of = |looked: &Snapshot| looked.get(path).map(|looked| looked.stamp);
             let is_settled = stamp_of(&self.last) == Some(*stamp);
             let is_refused = self.refused.get(path).is_some_and(|(refused, look)| {
                 refused == stamp && self.looks < look + RETRY_AFTER_LOOKS
@@ -218,7 +228,11 @@ impl Watcher {
                 changes.to_add.push(file.clone());
             }
         }
-        for (path, (file, _)) in &self.added {
+        for (path, LookedFile { file, device, .. }) in &mut self.added {
+            // A disk may have another number when it is mounted again.
+            if let Some(looked) = snapshot.get(path) {
+                *device = looked.device;
+            }
             let is_gone = !snapshot.contains_key(path) && !self.last.contains_key(path);
             if is_gone && is_complete {
                 changes.to_delete.push(file.clone());
@@ -231,8 +245,9 @@ impl Watcher {
 
     /// Notes that the service did not take the content of the last look.
     fn note_refused(&mut self, file: &FoundFile) {
-        if let Some((_, stamp)) = self.last.get(&file.path) {
-            self.refused.insert(file.path.clone(), (*stamp, self.looks));
+        if let Some(looked) = self.last.get(&file.path) {
+            self.refused
+                .insert(file.path.clone(), (looked.stamp, self.looks));
         }
     }
 
@@ -244,9 +259,17 @@ impl Watcher {
     }
 }
 
-/// Checks that there is nothing at a path any more. A folder that cannot be searched is no answer.
-fn is_gone(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+/// Checks that a file is no longer there, whose folder was on this device. A folder that cannot be searched is no
+/// answer, nor is one on another device: a disk was unmounted below the watched folder, and has the file.
+fn is_gone(path: &Path, device: u64) -> bool {
+    for ancestor in path.ancestors() {
+        match fs::symlink_metadata(ancestor) {
+            Ok(found) => return ancestor != path && found.dev() == device,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(_) => return false,
+        }
+    }
+    false
 }
 
 /// Looks at the folder.
@@ -260,9 +283,14 @@ fn look_at(folder: &Path) -> Result<Look> {
     let mut snapshot = Snapshot::new();
     for file in found.files {
         // A file that vanishes meanwhile is missing in the next look as well.
-        if let Ok(metadata) = fs::metadata(&file.path) {
-            let stamp = (metadata.modified().ok(), metadata.len());
-            snapshot.insert(file.path.clone(), (file, stamp));
+        let folder = file.path.parent().unwrap_or(&file.path);
+        if let (Ok(metadata), Ok(folder)) = (fs::metadata(&file.path), fs::metadata(folder)) {
+            let looked = LookedFile {
+                stamp: (metadata.modified().ok(), metadata.len()),
+                device: folder.dev(),
+                file,
+            };
+            snapshot.insert(looked.file.path.clone(), looked);
         }
     }
     Ok(Look {
@@ -284,7 +312,12 @@ mod tests {
                 path: PathBuf::from(name),
                 shown: name.to_owned(),
             };
-            (file.path.clone(), (file, (None, size)))
+            let looked = LookedFile {
+                file,
+                stamp: (None, size),
+                device: 0,
+            };
+            (looked.file.path.clone(), looked)
         };
         files.iter().map(entry).collect()
     }
@@ -350,10 +383,24 @@ mod tests {
     #[test]
     fn a_file_that_is_there_is_not_gone() {
         let folder = tempfile::tempdir().unwrap();
+        let device = fs::metadata(folder.path()).unwrap().dev();
         let path = folder.path().join("a.md");
-        assert!(is_gone(&path));
+        assert!(is_gone(&path, device));
         fs::write(&path, "text").unwrap();
-        assert!(!is_gone(&path));
+        assert!(!is_gone(&path, device));
+    }
+
+    #[test]
+    fn a_file_is_not_gone_when_its_disk_was_unmounted() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = fs::metadata(folder.path()).unwrap().dev();
+        let mount_point = folder.path().join("disk");
+        let path = mount_point.join("letters/a.md");
+        fs::create_dir(&mount_point).unwrap();
+        assert!(!is_gone(&path, device + 1));
+        fs::remove_dir(&mount_point).unwrap();
+        assert!(!is_gone(&path, device + 1));
+        assert!(is_gone(&path, device), "its folder was deleted");
     }
 
     #[test]
