@@ -136,7 +136,8 @@ fn find_place(options: &TargetOptions) -> Result<Place> {
     if let Some(url) = &options.url {
         // A key in the environment is that of the address in the environment, if there is one.
         let other = options.environment_url.as_ref();
-        let is_other = other.is_some_and(|other| !other.trim().is_empty() && other != url);
+        let is_other =
+            other.is_some_and(|other| !other.trim().is_empty() && !is_same_server(other, url));
         let key = given_key.or_else(|| environment_key().filter(|_| !is_other));
         return Ok(server_place(url, key));
     }
@@ -160,6 +161,15 @@ fn find_place(options: &TargetOptions) -> Result<Place> {
         key: given_key.or_else(environment_key),
         folder: options.environment_data.clone(),
     })
+}
+
+/// Checks whether two addresses are those of the same server, however they are written.
+fn is_same_server(one: &str, other: &str) -> bool {
+    let address = |url: &str| ApiClient::over_http(url).map(|client| client.address().to_owned());
+    match (address(one), address(other)) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => one == other,
+    }
 }
 
 fn server_place(url: &str, key: Option<Secret>) -> Place {
@@ -316,6 +326,10 @@ mod tests {
             server_place("https://line", None),
             "the key of another server"
         );
+        for url in ["https://env", "https://env/", " https://ENV:443/"] {
+            let place_of_line = with_environment(&["--url", url]);
+            assert_eq!(place_of_line, server_place(url, secret("of-env")), "{url}");
+        }
         assert_eq!(
             place(&["--url", "https://line", "--environment-key", "of-env"]),
             server_place("https://line", secret("of-env"))
