@@ -91,11 +91,7 @@ pub async fn import_file(
         }
         ImportFormat::Recollect => restore_export(ctx, tenant, &first_line, lines, options).await,
         ImportFormat::Auto | ImportFormat::Mem0 | ImportFormat::Zep => {
-            let mut text = first_line;
-            while let Some(line) = lines.next()? {
-                text.push('\n');
-                text.push_str(&line);
-            }
+            let text = lines.read_rest(&first_line)?;
             import_foreign(ctx, tenant, &text, options, bar).await
         }
     }
@@ -110,6 +106,19 @@ pub(super) struct Lines<'a> {
 }
 
 impl Lines<'_> {
+    /// Returns the text that ends with the rest of the file and begins with the line that was read last. Blank lines
+    /// stay, so that each line has its number in the file.
+    fn read_rest(&mut self, last_line: &str) -> Result<String> {
+        let mut text = "\n".repeat(self.number - 1) + last_line;
+        let mut number = self.number;
+        while let Some(line) = self.next()? {
+            text.push_str(&"\n".repeat(self.number - number));
+            text.push_str(&line);
+            number = self.number;
+        }
+        Ok(text)
+    }
+
     /// Returns the next line that is not blank.
     pub(super) fn next(&mut self) -> Result<Option<String>> {
         loop {
@@ -128,6 +137,31 @@ impl Lines<'_> {
             if !line.is_empty() {
                 return Ok(Some(line.to_owned()));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transfer::foreign_records::ForeignRecords;
+
+    #[test]
+    fn lines_after_blank_ones_keep_their_numbers() {
+        for (text, expected) in [
+            ("{\"memory\":\"a\"}\n\n\nnot json", "line 4"),
+            ("\n \n{\"memory\":\"a\"}\n\nnot json\n", "line 5"),
+        ] {
+            let mut lines = Lines {
+                input: &mut text.as_bytes(),
+                number: 0,
+                bar: &ProgressBar::hidden(),
+            };
+            let first_line = lines.next().unwrap().unwrap();
+            let rest = lines.read_rest(&first_line).unwrap();
+            let read = ForeignRecords::read_records(&rest, ImportFormat::Auto);
+            let error = read.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
     }
 }
