@@ -248,6 +248,36 @@ fn the_told_price_of_the_alarms_is_that_of_their_metrics() {
     }
 }
 
+/// Writes to a table are also refused when one of its indexes throttles, which has metrics of its own.
+#[test]
+fn the_alarm_about_throttles_has_every_index_of_the_records_table() {
+    let monitoring = parse(&read_file("infra/monitoring.yaml"));
+    let alarm = &monitoring["Resources"]["TableThrottles"]["Properties"];
+    let mut watched = BTreeSet::new();
+    for metric in alarm["Metrics"].as_array().expect("metrics") {
+        let dimensions = metric["MetricStat"]["Metric"]["Dimensions"].as_array();
+        for dimension in dimensions.into_iter().flatten() {
+            if dimension["Name"] == "GlobalSecondaryIndexName" {
+                watched.insert(
+                    dimension["Value"]
+                        .as_str()
+                        .expect("the name of an index")
+                        .to_owned(),
+                );
+            }
+        }
+    }
+
+    let template = load_template();
+    let table = &template["Resources"]["RecordsTable"]["Properties"];
+    let indexes = table["GlobalSecondaryIndexes"].as_array().expect("indexes");
+    let indexes: BTreeSet<String> = indexes
+        .iter()
+        .map(|index| index["IndexName"].as_str().expect("a name").to_owned())
+        .collect();
+    assert_eq!(watched, indexes);
+}
+
 /// See
 /// <https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dashboard-Body-Structure.html>.
 #[test]
