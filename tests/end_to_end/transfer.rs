@@ -134,6 +134,28 @@ fn other_services_files_come_through_standard_input_while_a_server_runs() {
 }
 
 #[test]
+fn an_export_into_a_closed_pipe_is_incomplete() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let file = folder.path().join("memories");
+    std::fs::write(&file, "{\"memory\": \"Ships need ballast.\"}").unwrap();
+    run_to_end(&data, &["import", file.to_str().unwrap()]);
+
+    let mut export = recollect_command();
+    export
+        .args(["export", "--container-tag", "sm_project_default", "--data"])
+        .arg(&data)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = export.spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{output:?}");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(error.contains("The export is incomplete"), "{error}");
+}
+
+#[test]
 fn what_cannot_be_exported_or_imported_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use domain::{ContainerTag, Tenant};
 use service::Ctx;
 
+use super::is_closed_pipe;
 use super::place::{open_place, operator_tenant, place_arguments};
 use super::progress::progress_bar;
 use crate::arguments::{Export, FileFormat, Import, Owner, Place};
@@ -32,7 +33,13 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
         Ok(report) => report,
         Err(error) => {
             export_file.remove_partial();
-            return Err(error);
+            if !is_closed_pipe(&error) {
+                return Err(error);
+            }
+            // Standard error may be the same pipe.
+            let message = "The export is incomplete: its reader has closed the pipe.";
+            writeln!(std::io::stderr(), "{message}").ok();
+            return Ok(ExitCode::from(EXIT_INCOMPLETE));
         }
     };
 
@@ -60,7 +67,8 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
     Ok(ExitCode::from(EXIT_INCOMPLETE))
 }
 
-/// The exit code of an export that lacks documents, because they cannot be read.
+/// The exit code of an export that lacks documents, because they cannot be read, or because nobody reads the export
+/// any more.
 const EXIT_INCOMPLETE: u8 = 3;
 
 /// A file that gets its name only when it is complete, so that a partial file is not taken for an
@@ -215,10 +223,62 @@ async fn open_owner(owner: &Owner) -> Result<(Ctx, Tenant)> {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use clap::Parser;
+    use domain::{ContainerId, OrgId};
+    use embedded::Durability;
+    use indicatif::ProgressBar;
 
     use super::*;
     use crate::arguments::{Cli, Command};
+    use crate::system::LocalSystem;
+
+    /// A pipe whose reader goes away.
+    struct ClosingPipe {
+        /// The number of bytes that are read before.
+        bytes: usize,
+    }
+
+    impl Write for ClosingPipe {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.bytes == 0 {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let written = bytes.len().min(self.bytes);
+            self.bytes -= written;
+            Ok(written)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn an_export_says_that_its_pipe_was_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let system = LocalSystem::open(folder.path(), Durability::Process, None);
+        let ctx = system.await.unwrap().ctx;
+        let tenant = Tenant::for_operator(OrgId::parse("local").unwrap());
+        let tag = ContainerTag::default_tag();
+        let (id, now) = (ContainerId::random(), ctx.clock.now());
+        let created = service::create_container(&ctx, &tenant, &tag, id, now);
+        created.await.unwrap();
+
+        let bar = ProgressBar::hidden();
+        let mut whole = Vec::new();
+        let exported = transfer::export_container(&ctx, &tenant, &tag, &mut whole, &bar);
+        exported.await.unwrap();
+        // Within a line, at its end, and at the end of the export.
+        let first_line = whole.iter().position(|&byte| byte == b'\n').unwrap();
+        for bytes in [0, 1, first_line, first_line + 1, whole.len() - 1] {
+            let mut pipe = ClosingPipe { bytes };
+            let exported = transfer::export_container(&ctx, &tenant, &tag, &mut pipe, &bar);
+            let error = exported.await.unwrap_err();
+            assert!(is_closed_pipe(&error), "{bytes}: {error:#}");
+        }
+    }
 
     #[test]
     fn the_hint_after_an_import_is_about_its_place() {

@@ -1,6 +1,6 @@
 //! Exports a container.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::iter::zip;
 use std::sync::Arc;
 
@@ -257,6 +257,8 @@ async fn write_memories(
 }
 
 fn write_line(out: &mut (dyn Write + Send), line: &ExportLine<'_>) -> Result<()> {
-    serde_json::to_writer(&mut *out, line).context("write the export")?;
+    serde_json::to_writer(&mut *out, line)
+        .map_err(io::Error::from)
+        .context("write the export")?;
     out.write_all(b"\n").context("write the export")
 }
