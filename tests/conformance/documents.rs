@@ -160,6 +160,7 @@ fn beside(rivals: &[&Document]) -> CreationConditions {
             .map(|rival| AlternativeId::found(rival.id.clone(), None))
             .collect(),
         replaces: None,
+        reference: None,
         request_key: None,
     }
 }
@@ -252,6 +253,7 @@ async fn a_request_makes_its_document_once(setting: &PortFixture) {
     let once = CreationConditions {
         alternatives: Vec::new(),
         replaces: None,
+        reference: None,
         request_key: Some("k".into()),
     };
     assert!(

@@ -462,7 +462,7 @@ async fn the_head_counts_what_search_serves(setting: &PortFixture) {
         .commit(
             &container,
             3,
-            &[DocumentChange::Create(Box::new(made)), remove_change(&b)],
+            &[DocumentChange::create(made), remove_change(&b)],
         )
         .await;
     assert_eq!(counted(&container).await, Some(2), "one came, one went");

@@ -9,6 +9,7 @@ super::promises!(
     a_move_leaves_a_reference_under_the_new_name,
     a_move_holds_only_while_the_alternatives_are_as_found,
     only_the_outdated_reference_that_was_found_is_replaced,
+    a_new_document_comes_with_its_reference,
 );
 
 fn note_id(name: &str) -> (CustomId, DocumentId) {
@@ -124,4 +125,40 @@ async fn only_the_outdated_reference_that_was_found_is_replaced(setting: &PortFi
     }
     let stored = setting.read_record(&id).await.expect("a record");
     assert_eq!(stored.revision, next.revision);
+}
+
+async fn a_new_document_comes_with_its_reference(setting: &PortFixture) {
+    let (custom_id, id) = note_id("created");
+    let document = Document {
+        custom_id: Some(custom_id),
+        ..setting
+            .compose_document(&ContainerId::random(), "A note.")
+            .await
+    };
+    let conditions = CreationConditions {
+        reference: Some(new_reference(&id)),
+        ..CreationConditions::default()
+    };
+    let create = async |document: &Document| {
+        let documents = &setting.ctx().documents;
+        retry_unavailable(async || {
+            documents
+                .create(&setting.alpha, document, &conditions)
+                .await
+        })
+        .await
+    };
+    create(&document).await.expect("a new document");
+    create(&document).await.expect("its repetition");
+    let reference = DocumentEntry::Reference(document.id.clone());
+    assert_eq!(find(setting, &id).await, Some(reference));
+    assert!(setting.read_record(&document.id).await.is_some());
+
+    let other = Document {
+        id: DocumentId::random(),
+        revision: Revision::random(),
+        ..document.clone()
+    };
+    assert!(create(&other).await.is_err(), "the customId is taken");
+    assert_eq!(setting.read_record(&other.id).await, None);
 }

@@ -331,6 +331,44 @@ async fn another_organization_and_another_tag_may_hold_the_copy() {
 }
 
 #[tokio::test]
+async fn a_document_that_got_its_custom_id_later_keeps_its_id() {
+    let here = OrgClient::new().await;
+    let body = json!({"content": "The atlas lies in the map room.", "containerTag": TAG});
+    let id = here.add_document(body).await;
+    here.update_document(&id, json!({"customId": "atlas"}))
+        .await;
+    here.run_until_settled().await;
+    // The id of the second document is derived from the customId of the third.
+    let other = here
+        .add_apart(TAG, "first", "The key hangs by the door.")
+        .await;
+    here.update_document(&other, json!({"customId": "second"}))
+        .await;
+    here.run_until_settled().await;
+    here.app.environment.clock.advance_seconds(1);
+    let latest = here.add_apart(TAG, "first", "The lamp is electric.").await;
+    let lines = export_lines(&here, TAG).await;
+
+    let there = OrgClient::new().await;
+    import_lines(&there, &lines).await;
+    for (custom_id, id) in [("atlas", &id), ("second", &other), ("first", &latest)] {
+        for name in [custom_id, id] {
+            let document = there.get_document(name).await;
+            assert_eq!(
+                (&document["id"], &document["customId"]),
+                (&json!(id), &json!(custom_id))
+            );
+        }
+    }
+    assert_eq!(
+        without_export_time(export_lines(&there, TAG).await),
+        without_export_time(lines.clone())
+    );
+    let again = import_lines(&there, &lines).await;
+    assert_eq!(again.documents.already_present, 3);
+}
+
+#[tokio::test]
 async fn a_container_exists_once_in_an_organization() {
     let client = OrgClient::new().await;
     client

@@ -394,9 +394,10 @@ impl<W: Write> Write for DigestWriter<W> {
 
 #[cfg(test)]
 mod tests {
-    use domain::ContainerId;
+    use domain::{ContainerId, DocumentId};
     use embedded::Durability;
-    use service::create_container;
+    use serde_json::{Value, json};
+    use service::{ContainerScope, create_container, find_document};
 
     use super::*;
     use crate::system::LocalSystem;
@@ -438,7 +439,7 @@ mod tests {
             tag: Some(tag(name)),
             ..ImportOptions::default()
         };
-        let line = serde_json::json!({"memory": text}).to_string();
+        let line = json!({"memory": text}).to_string();
         let bar = ProgressBar::hidden();
         let imported = import_file(ctx, &tenant(), &mut line.as_bytes(), &options, &bar).await;
         assert_eq!(imported.unwrap().documents.written, 1);
@@ -504,5 +505,61 @@ mod tests {
         );
         let restored = export_container(&there, &tenant(), &tag("b"), &mut io::sink(), &bar).await;
         assert_eq!(restored.unwrap().documents, 1);
+    }
+
+    /// Returns an export of a document whose id is not derived from its customId `later`.
+    async fn export_of_renamed(ctx: &Ctx, id: &DocumentId, is_done: bool) -> String {
+        add_memory(ctx, "notes", "The atlas lies in the map room.").await;
+        let (mut out, bar) = (Vec::new(), ProgressBar::hidden());
+        let exported = export_container(ctx, &tenant(), &tag("notes"), &mut out, &bar).await;
+        exported.unwrap();
+        let lines = out
+            .split(|&byte| byte == b'\n')
+            .filter(|line| !line.is_empty());
+        let lines = lines.map(|line| {
+            let mut line: Value = serde_json::from_slice(line).unwrap();
+            if line["type"] == "document" {
+                line["id"] = json!(id);
+                line["customId"] = json!("later");
+                line["keepsId"] = json!(true);
+            }
+            if line["type"] == "document" && !is_done {
+                line["status"] = json!("queued");
+                line.as_object_mut().unwrap().remove("served");
+            }
+            format!("{line}\n")
+        });
+        lines.collect()
+    }
+
+    #[tokio::test]
+    async fn a_document_that_got_its_custom_id_later_keeps_its_id() {
+        for is_done in [true, false] {
+            let folder = tempfile::tempdir().unwrap();
+            let bar = ProgressBar::hidden();
+            let id = DocumentId::random();
+            let first = open(&folder.path().join("first")).await;
+            let export = export_of_renamed(&first, &id, is_done).await;
+            let here = open(&folder.path().join("here")).await;
+            for expected in [0, 1] {
+                let mut input = export.as_bytes();
+                let options = ImportOptions::default();
+                let imported = import_file(&here, &tenant(), &mut input, &options, &bar).await;
+                assert_eq!(imported.unwrap().documents.already_present, expected);
+            }
+
+            let path = folder.path().join("backup");
+            write_backup(&here, &path, &bar).await.unwrap();
+            let there = open(&folder.path().join("there")).await;
+            let report = restore_backup(&there, &path, &bar).await.unwrap();
+            assert_eq!(report.differences, [""; 0]);
+            for ctx in [&here, &there] {
+                let by_id = ctx.documents.get_one(&tenant(), &id).await.unwrap();
+                assert!(by_id.is_some(), "{is_done}");
+                let scope = ContainerScope::default();
+                let found = find_document(ctx, &tenant(), "later", &scope).await;
+                assert_eq!(found.unwrap().id, id, "{is_done}");
+            }
+        }
     }
 }

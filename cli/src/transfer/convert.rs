@@ -50,6 +50,7 @@ impl ForeignMemory {
 
         Ok(DocumentCopy {
             id: DocumentId::random(),
+            keeps_id: false,
             container_id: container.clone(),
             custom_id: Some(custom_id),
             status: DocumentStatus::Done,

@@ -11,6 +11,7 @@ use domain::blob::BlobRef;
 use domain::container::IndexedDocument;
 use domain::document::{Document, IndexedRevision, StatementsRef};
 use domain::error::{PortError, Result};
+use domain::ids::{DocumentId, OrgId};
 use domain::memory::StatementSet;
 use domain::pack::Pack;
 use domain::ports::{BlobContent, PortResult};
@@ -53,7 +54,7 @@ pub async fn copy_document(
             .into_iter()
             .map(BlobContent::into_intact_bytes)
             .collect();
-        match copy(&document, bytes) {
+        match copy(tenant, &document, bytes) {
             Ok(Some(copy)) => return Ok(CopyOutcome::Copied(Box::new(copy))),
             Ok(None) => {}
             Err(PortError::Corrupt(_)) => return Ok(CopyOutcome::Damaged),
@@ -71,6 +72,19 @@ pub async fn copy_document(
     }
 }
 
+/// Checks whether the id of a document is derived from its customId, as far as it has one.
+fn has_derived_id(org: &OrgId, document: &Document) -> bool {
+    let Some(custom_id) = &document.custom_id else {
+        return true;
+    };
+    let derived = [
+        DocumentId::of_custom_id(org, custom_id),
+        DocumentId::second_of_custom_id(org, custom_id),
+        DocumentId::in_container(org, &document.container, custom_id),
+    ];
+    derived.contains(&document.id)
+}
+
 /// Returns the body of a document and, if search serves it, its pack and its statements.
 pub(crate) fn blobs_of(document: &Document) -> Vec<BlobRef> {
     let mut blobs = vec![document.body.blob.clone()];
@@ -84,7 +98,11 @@ pub(crate) fn blobs_of(document: &Document) -> Vec<BlobRef> {
 
 /// Builds the copy of a document from the bytes of [`blobs_of`]. Returns `None` when required bytes
 /// are missing.
-fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<DocumentCopy>> {
+fn copy(
+    tenant: &Tenant,
+    document: &Document,
+    bytes: Vec<Option<Bytes>>,
+) -> PortResult<Option<DocumentCopy>> {
     let mut bytes = bytes.into_iter();
     let body = bytes.next().flatten();
     if body.is_none() && document.body.awaited_until.is_none() {
@@ -107,6 +125,7 @@ fn copy(document: &Document, bytes: Vec<Option<Bytes>>) -> PortResult<Option<Doc
 
     Ok(Some(DocumentCopy {
         id: document.id.clone(),
+        keeps_id: !has_derived_id(tenant.org(), document),
         container_id: document.container.clone(),
         custom_id: document.custom_id.clone(),
         status: document.status,

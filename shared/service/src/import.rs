@@ -24,7 +24,7 @@ use domain::ids::{ContainerId, DocumentId, Revision};
 use domain::job::JobMessage;
 use domain::memory::StatementSet;
 use domain::patch::Patch;
-use domain::ports::{CreationConditions, MAX_CHANGES_PER_COMMIT};
+use domain::ports::{CreationConditions, CustomIdReference, MAX_CHANGES_PER_COMMIT};
 use domain::settings::ProfileBucket;
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
@@ -227,6 +227,30 @@ pub async fn import_documents(
     copies: Vec<DocumentCopy>,
 ) -> Result<ImportCounts> {
     let mut imported = ImportCounts::default();
+    let mut together = Vec::new();
+    for copy in copies {
+        if !copy.keeps_id {
+            together.push(copy);
+            continue;
+        }
+        // Its id may be derived from the customId of another document, so it is written before that one is
+        // located.
+        let before = std::mem::take(&mut together);
+        imported += import_together(ctx, tenant, container, before).await?;
+        imported += import_together(ctx, tenant, container, vec![copy]).await?;
+    }
+    imported += import_together(ctx, tenant, container, together).await?;
+    Ok(imported)
+}
+
+/// Writes copies that do not depend on each other.
+async fn import_together(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    copies: Vec<DocumentCopy>,
+) -> Result<ImportCounts> {
+    let mut imported = ImportCounts::default();
     let mut copies_with_content = Vec::new();
     for new in select_new_copies(ctx, tenant, container, copies, &mut imported).await? {
         match new.copy.body {
@@ -313,19 +337,9 @@ async fn select_new_copies(
     imported: &mut ImportCounts,
 ) -> Result<Vec<NewCopy>> {
     let mut new_copies = Vec::with_capacity(copies.len());
-    for mut copy in copies {
+    for copy in copies {
         copy.check_importable()?;
-        let mut creation_conditions = CreationConditions::default();
-        if let Some(custom_id) = &copy.custom_id {
-            let found =
-                locate_document(ctx, tenant, container, custom_id, LookupScope::Container).await?;
-            copy.id = found.location.id;
-            creation_conditions = found.location.creation_conditions;
-        }
-        new_copies.push(NewCopy {
-            copy,
-            creation_conditions,
-        });
+        new_copies.push(locate_copy(ctx, tenant, container, copy).await?);
     }
 
     let ids: Vec<DocumentId> = new_copies.iter().map(|new| new.copy.id.clone()).collect();
@@ -354,6 +368,48 @@ async fn select_new_copies(
     imported.already_present += total - new_copies.len();
 
     Ok(new_copies)
+}
+
+/// Finds the id of a copy in this organization.
+async fn locate_copy(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    mut copy: DocumentCopy,
+) -> Result<NewCopy> {
+    let Some(custom_id) = &copy.custom_id else {
+        let creation_conditions = CreationConditions::default();
+        return Ok(NewCopy {
+            copy,
+            creation_conditions,
+        });
+    };
+
+    let found = locate_document(ctx, tenant, container, custom_id, LookupScope::Container).await?;
+    let DocumentLocation {
+        id,
+        mut creation_conditions,
+        ..
+    } = found.location;
+    let keeps_id = copy.keeps_id && copy.id != id && found.document.is_none();
+    if keeps_id && is_free(ctx, tenant, &copy.id).await? {
+        let replaces = creation_conditions.replaces.take();
+        creation_conditions.reference = Some(CustomIdReference { id, replaces });
+        let alternatives = &mut creation_conditions.alternatives;
+        alternatives.retain(|alternative| alternative.id != copy.id);
+    } else {
+        copy.id = id;
+    }
+    Ok(NewCopy {
+        copy,
+        creation_conditions,
+    })
+}
+
+/// Checks that nothing is stored under an id, not even a reference.
+async fn is_free(ctx: &Ctx, tenant: &Tenant, id: &DocumentId) -> Result<bool> {
+    let found = ctx.documents.find(tenant, std::slice::from_ref(id)).await?;
+    Ok(found.iter().all(Option::is_none))
 }
 
 /// Stores the bytes of a copy.
@@ -472,33 +528,36 @@ async fn commit_documents(
     tenant: &Tenant,
     batch: &[PreparedCopy],
 ) -> Result<Vec<Document>> {
-    let mut documents: Vec<Document> = batch
-        .iter()
-        .map(|prepared| prepared.document.clone())
-        .collect();
-    while let Some(first) = documents.first() {
-        let container = first.container.clone();
-        let changes: Vec<DocumentChange> = documents
+    let mut remaining: Vec<&PreparedCopy> = batch.iter().collect();
+    while let Some(first) = remaining.first() {
+        let container = first.document.container.clone();
+        let changes: Vec<DocumentChange> = remaining
             .iter()
-            .map(|document| DocumentChange::Create(Box::new(document.clone())))
+            .map(|prepared| DocumentChange::Create {
+                document: Box::new(prepared.document.clone()),
+                reference: prepared.creation_conditions.reference.clone(),
+            })
             .collect();
         match commit_changes(ctx, tenant, &container, &changes, Some(batch[0].indexed_at)).await? {
             Committed::Done => break,
             Committed::Stale(ids) => {
-                let conflicting: Vec<Document> = documents
-                    .extract_if(.., |document| ids.contains(&document.id))
+                let conflicting: Vec<&PreparedCopy> = remaining
+                    .extract_if(.., |prepared| ids.contains(&prepared.document.id))
                     .collect();
                 if conflicting.is_empty() {
                     return Err(PortError::Conflict.into());
                 }
-                for document in &conflicting {
-                    discard(ctx, tenant, document).await?;
+                for prepared in conflicting {
+                    discard(ctx, tenant, &prepared.document).await?;
                 }
             }
         }
     }
 
-    Ok(documents)
+    let committed = remaining.into_iter();
+    Ok(committed
+        .map(|prepared| prepared.document.clone())
+        .collect())
 }
 
 /// Deletes the stored bytes of a document that another writer created first. The writer may be an earlier attempt of

@@ -68,7 +68,7 @@ pub async fn write_memories(
     let document =
         build_memory_document(ctx, tenant, identity, text, body, &statements, bytes).await?;
 
-    let change = DocumentChange::Create(Box::new(document.clone()));
+    let change = DocumentChange::create(document.clone());
     let committed = commit_changes(ctx, tenant, &document.container, &[change], None).await?;
     if committed == Committed::Done {
         return Ok(document);

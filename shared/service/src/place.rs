@@ -336,6 +336,7 @@ async fn find_free_location(
         let conditions = CreationConditions {
             alternatives,
             replaces,
+            reference: None,
             request_key: None,
         };
         return Ok((candidate.id.clone(), conditions));

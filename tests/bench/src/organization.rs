@@ -293,7 +293,7 @@ async fn document(
         summary: None,
     };
 
-    Ok(DocumentChange::Create(Box::new(Document {
+    Ok(DocumentChange::create(Document {
         id,
         container: container.clone(),
         tag: tag.clone(),
@@ -324,7 +324,7 @@ async fn document(
         provenance: None,
         created_at: now,
         updated_at: now,
-    })))
+    }))
 }
 
 /// Waits until the resource at `path` has the status, and returns the duration.

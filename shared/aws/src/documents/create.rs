@@ -89,6 +89,14 @@ impl DynamoDocuments {
             writes.push(check_alternative(&self.records, tenant, alternative)?);
         }
 
+        if let Some(reference) = &creation_conditions.reference {
+            writes.push(put_reference(
+                &self.records,
+                tenant,
+                reference,
+                &document.id,
+            )?);
+        }
         if let Some(key) = &creation_conditions.request_key {
             writes.push(record_made_document(
                 &self.requests,

@@ -47,7 +47,7 @@ pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<L
             let indexed_document = IndexedDocument::for_revision(document, &document.revision);
             (&extracted.pack, extracted.statements(), indexed_document)
         }
-        DocumentChange::Create(document) | DocumentChange::Describe(document) => {
+        DocumentChange::Create { document, .. } | DocumentChange::Describe(document) => {
             let Some(indexed) = &document.indexed else {
                 return Err(missing_content());
             };
@@ -68,7 +68,7 @@ pub(super) fn log_entry(change: &DocumentChange, now: Timestamp) -> PortResult<L
     };
 
     let changed_at = match change {
-        DocumentChange::Create(document) => document.updated_at,
+        DocumentChange::Create { document, .. } => document.updated_at,
         _ => now,
     };
     indexed_document.updated_at = now.as_millis();
@@ -102,7 +102,16 @@ pub(super) fn build_change_writes(
             Ok(vec![build_describe_update(table, tenant, document, now)?])
         }
         DocumentChange::Remove(document) => Ok(vec![build_delete(table, tenant, document)?]),
-        DocumentChange::Create(document) => Ok(vec![build_create_put(table, tenant, document)?]),
+        DocumentChange::Create {
+            document,
+            reference,
+        } => {
+            let mut writes = vec![build_create_put(table, tenant, document)?];
+            if let Some(reference) = reference {
+                writes.push(put_reference(table, tenant, reference, &document.id)?);
+            }
+            Ok(writes)
+        }
         DocumentChange::Move {
             from,
             to,

@@ -133,6 +133,7 @@ pub(crate) async fn write(world: &World) {
     let conditions = CreationConditions {
         alternatives: Vec::new(),
         replaces: None,
+        reference: None,
         request_key: Some("made".to_owned()),
     };
     world

@@ -115,6 +115,7 @@ pub(crate) async fn write(world: &World) {
             &CreationConditions {
                 alternatives: vec![AlternativeId::found(document_id("other"), None)],
                 replaces: None,
+                reference: None,
                 request_key: None,
             },
         )

@@ -145,7 +145,7 @@ pub(crate) async fn write(world: &World) {
         &container,
         &[
             DocumentChange::Describe(boxed(described_document())),
-            DocumentChange::Create(boxed(largest_served_document())),
+            DocumentChange::create(largest_served_document()),
             DocumentChange::Supersede(boxed(superseded_document())),
             DocumentChange::Edit(forgetting_edit()),
         ],
@@ -172,7 +172,7 @@ pub(crate) async fn write(world: &World) {
         container: container_id("erased"),
         ..committed_document("moved")
     };
-    let create = DocumentChange::Create(boxed(edited.clone()));
+    let create = DocumentChange::create(edited.clone());
     commit(world, &edited.container, &[create]).await;
     let remove = DocumentChange::Remove(boxed(edited.clone()));
     commit(world, &edited.container, &[remove]).await;

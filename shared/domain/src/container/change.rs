@@ -12,8 +12,14 @@ pub enum DocumentChange {
     /// becomes `done`. If its results are not recorded yet, its kind, title and properties are recorded
     /// as well.
     Publish(Box<Document>),
-    /// A document is created, processed and served at once, for memories that a client writes.
-    Create(Box<Document>),
+    /// A document is created, processed and served at once, for memories that a client writes and for
+    /// imported documents.
+    Create {
+        /// The document.
+        document: Box<Document>,
+        /// The reference by which its `customId` leads to the document, if it needs one.
+        reference: Option<CustomIdReference>,
+    },
     /// The caller's information about the document has changed (metadata, path), while its indexed
     /// content stays.
     Describe(Box<Document>),
@@ -41,11 +47,19 @@ pub enum DocumentChange {
 }
 
 impl DocumentChange {
+    /// Returns the creation of a document to which its id leads.
+    pub fn create(document: Document) -> Self {
+        Self::Create {
+            document: Box::new(document),
+            reference: None,
+        }
+    }
+
     /// Returns the document that is changed, if there is one.
     pub fn document(&self) -> Option<&Document> {
         match self {
             Self::Publish(document)
-            | Self::Create(document)
+            | Self::Create { document, .. }
             | Self::Describe(document)
             | Self::Remove(document)
             | Self::Supersede(document) => Some(document),
@@ -59,7 +73,7 @@ impl DocumentChange {
         let served_count = |document: &Document| i64::from(document.is_served());
         match self {
             Self::Publish(document) => 1 - served_count(document),
-            Self::Create(_) => 1,
+            Self::Create { .. } => 1,
             Self::Describe(_) | Self::Edit(_) => 0,
             Self::Remove(document) | Self::Move { from: document, .. } => -served_count(document),
             // The document already names the newer one, so [`Document::is_served`] would be
@@ -74,7 +88,7 @@ impl DocumentChange {
             Self::Publish(document)
             | Self::Remove(document)
             | Self::Move { from: document, .. } => document.indexed.is_some(),
-            Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Edit(_) => false,
+            Self::Create { .. } | Self::Describe(_) | Self::Supersede(_) | Self::Edit(_) => false,
         }
     }
 
@@ -82,7 +96,7 @@ impl DocumentChange {
     pub(super) fn published_results(&self) -> Option<&ProcessingResult> {
         match self {
             Self::Publish(document) => document.extracted.as_ref(),
-            Self::Create(_)
+            Self::Create { .. }
             | Self::Describe(_)
             | Self::Remove(_)
             | Self::Move { .. }
@@ -107,7 +121,9 @@ impl DocumentChange {
                 .into_iter()
                 .filter(|blob| !document.uses_blob(blob))
                 .collect(),
-            Self::Create(_) | Self::Describe(_) | Self::Supersede(_) | Self::Edit(_) => Vec::new(),
+            Self::Create { .. } | Self::Describe(_) | Self::Supersede(_) | Self::Edit(_) => {
+                Vec::new()
+            }
             Self::Remove(document) | Self::Move { from: document, .. } => indexed_blobs(document)
                 .into_iter()
                 .chain(document.unserved_blobs())

@@ -102,6 +102,9 @@ pub struct CreationConditions {
     pub alternatives: Vec<AlternativeId>,
     /// The outdated reference that is stored under the id and may be replaced.
     pub replaces: Option<DocumentId>,
+    /// The reference by which the `customId` leads to the document, if its id does not. It is written with
+    /// the document.
+    pub reference: Option<CustomIdReference>,
     /// The key under which [`crate::ports::IdempotencyStore`] remembers the request. The request must
     /// not have created a document with this id before, and is remembered as having created it from
     /// now on.

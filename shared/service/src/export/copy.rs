@@ -118,8 +118,11 @@ impl From<&Container> for ContainerCopy {
 #[serde(rename_all = "camelCase")]
 pub struct DocumentCopy {
     /// The id. If the document has a customId, an import derives the id again, because the
-    /// organization is part of it.
+    /// organization is part of it, unless [`Self::keeps_id`] is set.
     pub id: DocumentId,
+    /// Set if the document got its customId later, so that its id is not derived from it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_id: bool,
     /// The physical container of the document.
     pub container_id: ContainerId,
     /// The client's own id of the document.
