@@ -77,6 +77,34 @@ async fn a_body_over_the_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_with_too_many_values_is_refused() {
+    let client = OrgClient::new().await;
+    let mut faults = ErrorMismatches::default();
+    let zeros = format!("{}0", "0,".repeat(edge::MAX_JSON_VALUES));
+    let objects = format!("{}{{}}", r#"{"":0},"#.repeat(edge::MAX_JSON_VALUES));
+
+    let mut requests = vec![
+        (
+            "/v3/documents/batch",
+            format!(r#"{{"documents":[{zeros}]}}"#),
+        ),
+        (
+            "/ns/user_42/document/batch",
+            format!(r#"{{"documents":[{objects}]}}"#),
+        ),
+    ];
+    for (path, _) in json_routes() {
+        requests.push((path, format!(r#"{{"padding":[{zeros}]}}"#)));
+    }
+
+    for (path, body) in requests {
+        let answer = client.send_bytes("POST", path, JSON, body).await;
+        faults.check_error(path, &answer, 400, INVALID, "values");
+    }
+    faults.assert_none();
+}
+
+#[tokio::test]
 async fn the_declared_type_of_a_json_body_does_not_matter() {
     let client = OrgClient::new().await;
     for kind in [

@@ -186,8 +186,14 @@ async fn a_wrong_form_field_is_named() {
     let client = OrgClient::new().await;
     let mut faults = ErrorMismatches::default();
     let long = "x".repeat(1501);
+    let padded_object = format!(r#"{{"n":1{}}}"#, " ".repeat(128 * 1024));
+    let large = "x".repeat(1024 * 1024 + 1);
     for (field, value) in [
         ("metadata", "not json"),
+        ("metadata", padded_object.as_str()),
+        ("filterByMetadata", padded_object.as_str()),
+        ("filepath", large.as_str()),
+        ("other", large.as_str()),
         ("metadata", "[1]"),
         ("metadata", r#"{"bad key":1}"#),
         ("containerTag", "a b"),
@@ -208,8 +214,9 @@ async fn a_wrong_form_field_is_named() {
         } else {
             field
         };
+        let start = &value[..value.len().min(40)];
         faults.check_error(
-            &format!("{field}={value}"),
+            &format!("{field}={start}"),
             &answer,
             400,
             "ValidationError",

@@ -264,6 +264,10 @@ pub(crate) async fn read_form(
         }
 
         let bytes = read_bytes(field, limit).await?;
+        if bytes.len() > FORM_BYTES {
+            let message = format!("at most {FORM_BYTES} bytes; only `file` may have more");
+            return Err(Error::invalid_field(&name, message));
+        }
         let Ok(text) = std::str::from_utf8(&bytes) else {
             return Err(Error::invalid_field(&name, "UTF-8 text"));
         };

@@ -12,12 +12,13 @@ use http::request::Parts;
 use http::{HeaderMap, Uri};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use crate::error::ApiError;
 use crate::request_log::note_request_body;
 use crate::scope_names::{FieldNames, QueryIsRead, check_query};
+use crate::value_count::check_value_count;
 
 /// A JSON body, whatever its declared media type. An empty body counts as `{}`, because clients
 /// send none where every field is optional.
@@ -34,8 +35,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Json<T> {
     }
 }
 
-/// A JSON body from which two types each read their own fields. Unlike `serde(flatten)`, this keeps
-/// the path of a wrong value.
+/// A JSON body from which two types, which are structs, each read their own fields. Unlike
+/// `serde(flatten)`, this keeps the path of a wrong value.
 #[derive(Debug)]
 pub struct JsonParts<A, B>(pub A, pub B);
 
@@ -43,13 +44,36 @@ impl<A: DeserializeOwned, B: DeserializeOwned, S: Send + Sync> FromRequest<S> fo
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let fields = FieldNames::of::<A>().merge(FieldNames::of::<B>());
-        let object = read_object(request, state, &fields).await?;
+        let (first, second) = (FieldNames::of::<A>(), FieldNames::of::<B>());
+        let fields = first.clone().merge(second.clone());
+        let mut object = read_object(request, state, &fields).await?;
+
+        let taken = take_fields(&mut object, &first, &second);
         Ok(Self(
-            deserialize_fields(&object)?,
-            deserialize_fields(&object)?,
+            deserialize_fields(taken)?,
+            deserialize_fields(object)?,
         ))
     }
+}
+
+/// Takes the fields that a type reads out of an object, so that a large one is not copied. Those that
+/// the other type reads as well are copied.
+fn take_fields(object: &mut Value, fields: &FieldNames, other: &FieldNames) -> Value {
+    let mut taken = Map::new();
+    if let Value::Object(object) = object {
+        for name in fields.iter() {
+            let value = if other.contain(name) {
+                object.get(name).cloned()
+            } else {
+                object.shift_remove(name)
+            };
+            if let Some(value) = value {
+                taken.insert(name.to_owned(), value);
+            }
+        }
+    }
+
+    taken.into()
 }
 
 /// Reads a body that has to be one JSON object, and notes it for the request log. Refuses misspelled
@@ -89,6 +113,8 @@ pub async fn read_body<S: Send + Sync>(request: Request, state: &S) -> Result<By
 /// Parses a body that has to be one JSON object.
 fn parse_object(bytes: &[u8]) -> Result<Value, Error> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
+    check_value_count(bytes)?;
+
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Value::deserialize(&mut deserializer)
         .map_err(|error| Error::invalid(format!("the body is not valid JSON: {error}")))?;
@@ -245,11 +271,60 @@ pub(crate) fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value_count::MAX_JSON_VALUES;
 
     #[derive(Debug, serde::Deserialize)]
     #[expect(dead_code, reason = "only its shape matters")]
     struct Shape {
         outer: Vec<u8>,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct First {
+        #[serde(alias = "entries")]
+        items: Vec<Value>,
+        shared: u8,
+    }
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Second {
+        shared: u8,
+        name: Option<String>,
+    }
+
+    async fn extract_parts(body: String) -> Result<JsonParts<First, Second>, ApiError> {
+        let request = Request::post("/").body(body.into()).unwrap();
+        JsonParts::from_request(request, &()).await
+    }
+
+    #[tokio::test]
+    async fn two_types_read_their_own_fields_and_those_that_they_share() {
+        for name in ["items", "entries"] {
+            let body = format!(r#"{{"name":"x","shared":7,"{name}":[1],"unknown":2}}"#);
+            let JsonParts(first, second) = extract_parts(body).await.unwrap();
+            assert_eq!(first.items, [1], "{name}");
+            assert_eq!((first.shared, second.shared), (7, 7));
+            assert_eq!(second.name.as_deref(), Some("x"));
+        }
+
+        let missing = extract_parts(r#"{"items":[]}"#.to_owned()).await;
+        assert!(
+            missing
+                .unwrap_err()
+                .0
+                .to_string()
+                .contains("missing field `shared`")
+        );
+        let wrong = extract_parts(r#"{"items":[],"shared":1,"name":2}"#.to_owned()).await;
+        assert!(wrong.unwrap_err().0.to_string().starts_with("name: "));
+    }
+
+    #[test]
+    fn a_body_with_too_many_values_is_refused_before_it_is_parsed() {
+        // What follows the values is not valid, so another error would come from the parser.
+        let body = format!(r#"{{"outer":[{}"#, "0,".repeat(MAX_JSON_VALUES));
+        let message = parse_object(body.as_bytes()).unwrap_err().to_string();
+        assert!(message.contains("more than 500000 values"), "{message}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
+use domain::metadata::MAX_METADATA_BYTES;
 use domain::{ContainerTag, Error, Result, Tenant};
 use schemars::JsonSchema;
 use serde::de::Visitor;
@@ -267,11 +268,20 @@ pub fn resolve_tag(
     }
 }
 
-/// Parses a JSON object given as text, as in multipart fields.
+/// The most bytes of metadata given as text. They are more than metadata has at most, because a text
+/// may escape each character in six bytes and be indented.
+const MAX_OBJECT_TEXT_BYTES: usize = 8 * MAX_METADATA_BYTES;
+
+/// Parses metadata given as text, as in multipart fields: a JSON object.
 ///
 /// # Errors
-/// [`Error::Invalid`] about `field` if the text is not a JSON object.
+/// [`Error::Invalid`] about `field` if the text is not a JSON object, or is longer than any metadata.
 pub fn parse_object_text(field: &str, text: &str) -> Result<serde_json::Map<String, Value>> {
+    let size = text.len();
+    if size > MAX_OBJECT_TEXT_BYTES {
+        let message = format!("{size} bytes, but at most {MAX_OBJECT_TEXT_BYTES} are read");
+        return Err(Error::invalid_field(field, message));
+    }
     serde_json::from_str(text).map_err(|_| Error::invalid_field(field, "a JSON object as text"))
 }
 
@@ -320,5 +330,18 @@ mod tests {
         ] {
             assert!(read(bad.clone()).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn metadata_given_as_text_has_a_limit() {
+        let text = |size: usize| format!(r#"{{"a":1{}}}"#, " ".repeat(size - 7));
+        assert!(parse_object_text("metadata", &text(MAX_OBJECT_TEXT_BYTES)).is_ok());
+
+        let refusal = parse_object_text("metadata", &text(MAX_OBJECT_TEXT_BYTES + 1));
+        let message = refusal.unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "metadata: 131073 bytes, but at most 131072 are read"
+        );
     }
 }

@@ -18,6 +18,7 @@ mod request_type;
 mod router;
 mod schemas;
 mod scope_names;
+mod value_count;
 mod wrong_keys;
 
 pub use auth::{
@@ -46,3 +47,4 @@ pub use request_type::POST_TYPES;
 pub use router::{App, MAX_JSON_BYTES, build_service};
 pub use schemas::{count_schema, flexible_boolean_schema, page_schema};
 pub use scope_names::check_field_name;
+pub use value_count::MAX_JSON_VALUES;

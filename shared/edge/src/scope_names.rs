@@ -49,6 +49,16 @@ impl FieldNames {
         self
     }
 
+    /// Returns the names one after another.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().copied()
+    }
+
+    /// Checks whether a name is among the fields.
+    pub(crate) fn contain(&self, name: &str) -> bool {
+        self.0.contains(&name)
+    }
+
     /// Checks whether a scope is among the fields.
     pub(crate) fn contain_scope(&self) -> bool {
         self.0.iter().any(|field| SCOPES.contains(field))

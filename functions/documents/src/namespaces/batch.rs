@@ -104,13 +104,13 @@ pub(crate) async fn add_batch(
 
     let mut sent_items = Vec::with_capacity(request.documents.len());
     let mut documents = Vec::with_capacity(request.documents.len());
-    for (position, item) in request.documents.iter().enumerate() {
+    for (position, item) in request.documents.into_iter().enumerate() {
         sent_items.push(SentItem {
             id: item["id"].as_str().map(str::to_owned),
-            url: item_url(item),
+            url: item_url(&item),
         });
         let key = key_of_document(key.as_deref(), position);
-        documents.push(read_item(item, &namespace, &defaults, key));
+        documents.push(read_item(&item, &namespace, &defaults, key));
     }
 
     let submitted = submit_batch(&app.ctx, &tenant, wait, documents).await?;
