@@ -136,6 +136,29 @@ async fn text_under_the_same_id_is_added_and_a_repetition_is_not() {
 }
 
 #[tokio::test]
+async fn added_text_keeps_the_task_type_of_the_document() {
+    let client = OrgClient::new().await;
+    let first = json!({"content": "I live in Lisbon.", "id": "log", "taskType": "superrag"});
+    add(&client, first.clone()).await;
+    let next = json!({"content": "I like tea.", "id": "log"});
+    add(&client, next.clone()).await;
+    let document = client.get_document_unchecked("log").await;
+    assert_eq!(
+        (&document["taskType"], &document["latestRevision"]),
+        (&json!("superrag"), &json!(2))
+    );
+
+    add(&client, next).await;
+    let again = client.get_document_unchecked("log").await;
+    assert_eq!(again, document, "a repetition changes nothing");
+
+    let with_memories = json!({"content": "I like rain.", "id": "log", "taskType": "memory"});
+    add(&client, with_memories).await;
+    let document = client.get_document_unchecked("log").await;
+    assert_eq!(document["taskType"], "memory");
+}
+
+#[tokio::test]
 async fn turns_under_the_same_id_continue_a_transcript() {
     let client = OrgClient::new().await;
     let first = "User: I live in Lisbon.\nAssistant: Noted.";

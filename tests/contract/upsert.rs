@@ -128,6 +128,40 @@ async fn the_same_content_with_another_filepath_changes_it_in_place() {
 }
 
 #[tokio::test]
+async fn content_without_a_task_type_keeps_that_of_the_document() {
+    let client = OrgClient::new().await;
+    let mut body = note("I live in Lisbon.");
+    body["taskType"] = json!("superrag");
+    let id = client.add_document(body).await;
+    let before = client.get_document(&id).await;
+    assert_eq!(before["taskType"], "superrag");
+
+    client.app.environment.clock.advance_seconds(100_000);
+    client.add_document(note("I live in Lisbon.")).await;
+    assert_eq!(
+        client.get_document(&id).await,
+        before,
+        "a repetition changes nothing"
+    );
+
+    client.add_document(note("I live in Porto.")).await;
+    let document = client.get_document(&id).await;
+    assert_eq!(
+        (&document["taskType"], &document["latestRevision"]),
+        (&json!("superrag"), &json!(2))
+    );
+
+    // Under another tag, the document moves.
+    let moved = json!({"content": "I live in Faro.", "customId": "note", "containerTag": "b"});
+    assert_eq!(client.add_document(moved).await, id);
+    let document = client.get_document(&id).await;
+    assert_eq!(
+        (&document["taskType"], &document["containerTags"]),
+        (&json!("superrag"), &json!(["b"]))
+    );
+}
+
+#[tokio::test]
 async fn the_same_content_without_its_filepath_asks_for_no_change() {
     let client = OrgClient::new().await;
     let mut body = note("The same.");

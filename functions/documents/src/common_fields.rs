@@ -89,7 +89,7 @@ impl CommonFields {
             },
             filter_by_metadata: parse_object("filterByMetadata", self.filter_by_metadata)?,
             entity_context: self.entity_context,
-            task_type: self.task_type.unwrap_or_default(),
+            task_type: self.task_type,
             dreaming: self.dreaming.unwrap_or_default(),
             document_date: parse_document_date(self.document_date.as_deref())?,
             provenance: self.provenance,

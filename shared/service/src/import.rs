@@ -429,7 +429,7 @@ async fn prepare(
     let body = NewBody::sent(body.decode_bytes()?, body.form.clone());
     let declared_properties = DeclaredProperties {
         description: DocumentDescription::default(),
-        task_type: copy.task_type,
+        task_type: Some(copy.task_type),
         dreaming: copy.dreaming,
         document_date: copy.document_date,
         provenance: copy.provenance,

@@ -385,7 +385,7 @@ async fn revise(
     };
     let declared_properties = DeclaredProperties {
         description: DocumentDescription::default(),
-        task_type,
+        task_type: Some(task_type),
         dreaming,
         document_date: None,
         provenance: None,

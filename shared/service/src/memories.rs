@@ -103,7 +103,7 @@ async fn build_memory_document(
 ) -> Result<Document> {
     let declared_properties = DeclaredProperties {
         description: DocumentDescription::default(),
-        task_type: TaskType::Memory,
+        task_type: Some(TaskType::Memory),
         dreaming: Dreaming::Instant,
         document_date: None,
         provenance: None,

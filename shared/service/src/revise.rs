@@ -29,7 +29,8 @@ use domain::time::Timestamp;
 #[derive(Debug, Clone)]
 pub(crate) struct DeclaredProperties {
     pub(crate) description: DocumentDescription,
-    pub(crate) task_type: TaskType,
+    /// Selects chunks only, or memories as well. `None` keeps the previous choice.
+    pub(crate) task_type: Option<TaskType>,
     pub(crate) dreaming: Dreaming,
     /// The date of the content. `None` keeps the previous date.
     pub(crate) document_date: Option<Timestamp>,
@@ -290,6 +291,11 @@ pub(crate) async fn build_revision(
         )
         .await?;
 
+    let old_task_type = old.map(|old| old.task_type);
+    let task_type = declared_properties
+        .task_type
+        .or(old_task_type)
+        .unwrap_or_default();
     let mut document = Document {
         id,
         container,
@@ -313,7 +319,7 @@ pub(crate) async fn build_revision(
         filepath: None,
         description_changes: 0,
         filter_by_metadata: None,
-        task_type: declared_properties.task_type,
+        task_type,
         dreaming: declared_properties.dreaming,
         origin: None,
         superseded_by: None,

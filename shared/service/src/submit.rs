@@ -57,8 +57,9 @@ pub struct NewDocument {
     pub filter_by_metadata: Option<Metadata>,
     /// The description of what the container is about. It is stored with the tag.
     pub entity_context: Option<String>,
-    /// Selects chunks only, or memories as well.
-    pub task_type: TaskType,
+    /// Selects chunks only, or memories as well. `None` keeps the present choice, which is memories for
+    /// a new document.
+    pub task_type: Option<TaskType>,
     /// The time at which the client wants memories to be formed. It is checked and has no effect.
     pub dreaming: Dreaming,
     /// The date of the content.
@@ -360,7 +361,9 @@ fn is_unchanged(
     body.is_of(old)
         && old.status != DocumentStatus::Failed
         && (may_be_retry || old.body.form != BodyForm::Url)
-        && old.task_type == declared_properties.task_type
+        && declared_properties
+            .task_type
+            .is_none_or(|task_type| old.task_type == task_type)
         && date.is_none_or(|date| old.document_date == Some(date))
         && declared_properties
             .provenance
@@ -379,7 +382,7 @@ impl NewDocument {
             filepath: None,
             filter_by_metadata: None,
             entity_context: None,
-            task_type: TaskType::default(),
+            task_type: None,
             dreaming: Dreaming::default(),
             document_date: None,
             provenance: None,
@@ -410,7 +413,7 @@ impl NewDocument {
             description: properties.description,
             custom_id: None,
             tags: Some(self.tags.clone()),
-            task_type: Some(properties.task_type),
+            task_type: properties.task_type,
             document_date: properties.document_date,
             provenance: properties.provenance,
         }
@@ -423,7 +426,8 @@ impl NewDocument {
             self.content.form(),
             self.metadata,
             self.filepath,
-            self.task_type,
+            // Without a task type, the digest equals that of versions before it was optional.
+            self.task_type.unwrap_or_default(),
             self.document_date,
             self.filter_by_metadata,
         ]);

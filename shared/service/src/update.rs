@@ -265,7 +265,7 @@ impl DocumentUpdate {
     fn declared_properties(&self, document: &Document) -> DeclaredProperties {
         DeclaredProperties {
             description: self.description.clone(),
-            task_type: self.task_type.unwrap_or(document.task_type),
+            task_type: self.task_type,
             dreaming: document.dreaming,
             document_date: self.document_date,
             provenance: self.provenance,
