@@ -207,6 +207,26 @@ async fn a_secret_is_one_organizations_own_and_replaced_and_deleted() {
 }
 
 #[tokio::test]
+async fn settings_that_are_sent_back_as_they_were_read_keep_the_secrets() {
+    let client = OrgClient::new().await;
+    for provider in ["cloudDrive", "notion"] {
+        let answer = client.send_patch(PATH, with_secret(provider, "kept")).await;
+        assert_eq!(answer.status, 200, "{}", answer.body);
+    }
+
+    let read = client.get(PATH).await.body;
+    let answer = client.send_patch(PATH, read.clone()).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!(client.get(PATH).await.body, read);
+    for provider in [AppProvider::CloudDrive, AppProvider::Notion] {
+        assert_eq!(
+            unseal_secret(&client, provider).await.as_deref(),
+            Some("kept")
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_app_has_the_secret_that_was_sent_with_its_id_however_many_change_it() {
     let client = OrgClient::new().await;
     client.app.faults.set_rates(FaultRates {

@@ -278,6 +278,13 @@ fn add_new_apps(schema: &mut Schema) {
                 }),
             );
             add(
+                "ClientSecretSet",
+                json!({
+                    "type": "boolean",
+                    "description": "As it was read, beside the secret. With true, a secret that is null stays as it is.",
+                }),
+            );
+            add(
                 "CustomKeyEnabled",
                 json!({
                     "type": ["boolean", "null"],

@@ -135,8 +135,8 @@ pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, 
             Some(rest) => format!("cloudDrive{rest}"),
             None => name.clone(),
         };
-        // A client may send back what it has read, with both names of a setting.
-        if names.contains(name) {
+        // A client may send back what it has read, with both names of a setting and the flags.
+        if names.contains(name) || is_flag_of_sent_secret(fields, name) {
             check_other_spellings(fields, name, value)?;
             continue;
         }
@@ -150,7 +150,32 @@ pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, 
         }
     }
 
+    for (provider, app) in &mut change.apps {
+        if matches!(app.client_secret, Patch::Clear) && shows_secret(fields, *provider) {
+            app.client_secret = Patch::Keep;
+        }
+    }
+
     Ok((names, change))
+}
+
+/// Checks whether a field is the flag that says whether there is a secret, next to that secret.
+fn is_flag_of_sent_secret(fields: &Map<String, Value>, name: &str) -> bool {
+    match name.strip_suffix("Set") {
+        Some(secret) if secret.ends_with("ClientSecret") => spellings(secret)
+            .iter()
+            .any(|spelling| fields.contains_key(spelling)),
+        _ => false,
+    }
+}
+
+/// Checks whether a request has the flag that there is a secret. With it, null is the secret as it is
+/// shown, and not its removal.
+fn shows_secret(fields: &Map<String, Value>, provider: AppProvider) -> bool {
+    prefixes(provider).iter().any(|prefix| {
+        let flag = fields.get(&format!("{prefix}ClientSecretSet"));
+        flag.and_then(Value::as_bool) == Some(true)
+    })
 }
 
 /// Checks that a setting which is sent under several names has one value.
@@ -427,6 +452,35 @@ mod tests {
             assert!(change("a", "a").is_ok(), "{first}, {second}");
             assert!(change("a", "b").is_err(), "{first}, {second}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_is_sent_back_as_it_was_read_stays() {
+        let secret_after = |fields: Value| {
+            let (_, change) = parse_change(fields.as_object().unwrap()).unwrap();
+            change.apps[&AppProvider::CloudDrive].client_secret.clone()
+        };
+
+        for (secret, flag) in [
+            ("cloudDriveClientSecret", "cloudDriveClientSecretSet"),
+            ("googleDriveClientSecret", "googleDriveClientSecretSet"),
+            ("cloudDriveClientSecret", "googleDriveClientSecretSet"),
+        ] {
+            for fields in [
+                json!({secret: null, flag: true}),
+                json!({flag: true, secret: null}),
+            ] {
+                assert!(matches!(secret_after(fields), Patch::Keep), "{flag}");
+            }
+            let fields = json!({secret: null, flag: false});
+            assert!(matches!(secret_after(fields), Patch::Clear), "{flag}");
+            let fields = json!({secret: "new", flag: true});
+            assert!(matches!(secret_after(fields), Patch::Set(_)), "{flag}");
+        }
+        assert!(matches!(
+            secret_after(json!({"cloudDriveClientSecret": null})),
+            Patch::Clear
+        ));
     }
 
     #[test]
