@@ -414,6 +414,38 @@ async fn a_wrong_change_is_refused_and_changes_nothing() {
 }
 
 #[tokio::test]
+async fn content_may_be_empty_if_the_change_leaves_a_path() {
+    let client = OrgClient::new().await;
+    let id = client
+        .add_document(json!({"content": "Some words.", "filepath": "/a.md"}))
+        .await;
+    let mut faults = ErrorMismatches::default();
+    for path in [json!(""), Value::Null] {
+        let change = json!({"content": "", "filepath": path});
+        let answer = client
+            .send_patch(&format!("/v3/documents/{id}"), change.clone())
+            .await;
+        faults.check_error(
+            &change.to_string(),
+            &answer,
+            400,
+            "ValidationError",
+            "content",
+        );
+    }
+    faults.assert_none();
+    assert_eq!(client.get_document(&id).await["content"], "Some words.");
+
+    let id = client
+        .add_document(json!({"content": "Other words."}))
+        .await;
+    client
+        .update_document(&id, json!({"content": "", "filepath": "/b.md"}))
+        .await;
+    assert_eq!(client.get_document(&id).await["filepath"], "/b.md");
+}
+
+#[tokio::test]
 async fn what_is_not_there_or_not_ones_own_is_not_found() {
     let client = OrgClient::new().await;
     let id = client

@@ -22,6 +22,7 @@ use crate::sharing::check_reaches_all_tags;
 use domain::document::{BodyForm, Document, DocumentStatus, TaskType};
 use domain::error::{Error, Result};
 use domain::ids::{CustomId, DocumentId};
+use domain::patch::Patch;
 use domain::ports::CreationConditions;
 use domain::provenance::Provenance;
 use domain::tag::ContainerTag;
@@ -71,7 +72,7 @@ pub async fn update_document(
 ) -> Result<AcceptedDocument> {
     if let Some((bytes, _)) = &update.content
         && bytes.trim_ascii().is_empty()
-        && document.filepath.is_none()
+        && !update.leaves_path(&document)
     {
         return Err(empty_content_error());
     }
@@ -225,6 +226,15 @@ async fn revise(
 }
 
 impl DocumentUpdate {
+    /// Checks whether the document has a path after the change.
+    fn leaves_path(&self, document: &Document) -> bool {
+        match &self.description.filepath {
+            Patch::Set(_) => true,
+            Patch::Clear => false,
+            Patch::Keep => document.filepath.is_some(),
+        }
+    }
+
     /// Checks whether the document gets other tags or another customId.
     fn relocates(&self, document: &Document) -> bool {
         let is_other_tag = self
