@@ -5,12 +5,13 @@ mod list;
 mod merge;
 mod namespaces;
 mod one;
+mod tag_in_path;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::{get, post};
+use axum::routing::{get, patch};
 use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
 use openapi::Operation;
@@ -34,12 +35,19 @@ impl FromRef<TagsState> for App {
 /// Returns the routes of this function. `reading` chooses the parts of segments that are read when the
 /// memories of a container are counted.
 pub fn router(app: App, reading: SegmentReading) -> Router {
-    let one = get(one::get_container_tag).patch(one::update_container_tag);
+    // A tag may be named `list` or `merge`.
+    let tag_routes = || patch(one::update_container_tag).delete(delete::delete_container_tag);
+
     Router::new()
-        .route("/v3/container-tags/list", get(list::list_container_tags))
+        .route(
+            "/v3/container-tags/list",
+            tag_routes().get(list::list_container_tags),
+        )
         .route(
             "/v3/container-tags/merge",
-            post(merge::merge_container_tags),
+            tag_routes()
+                .get(one::get_container_tag)
+                .post(merge::merge_container_tags),
         )
         .route("/v3/container-tags/merge/{mergeId}", get(merge::get_merge))
         .route(
@@ -52,7 +60,7 @@ pub fn router(app: App, reading: SegmentReading) -> Router {
         )
         .route(
             "/v3/container-tags/{tag}",
-            one.delete(delete::delete_container_tag),
+            tag_routes().get(one::get_container_tag),
         )
         .route("/ns", get(namespaces::list::list_namespaces))
         .route(

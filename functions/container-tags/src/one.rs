@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::container::MAX_ENTITY_CONTEXT;
 use domain::{Container, ContainerChange, ContainerTag, Patch, ProfileBucket, Timestamp};
-use edge::{ApiResult, App, Auth, Json, Path, ReadUnscoped, WriteUnscoped};
+use edge::{ApiResult, App, Auth, Json, ReadUnscoped, WriteUnscoped};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +12,7 @@ use service::{change_container, find_existing_container};
 
 use crate::TagsState;
 use crate::list::TagCounts;
+use crate::tag_in_path::TagInPath;
 
 /// The changes to a container tag.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -89,7 +90,7 @@ impl From<Container> for UpdatedTag {
 pub(crate) async fn get_container_tag(
     State(state): State<TagsState>,
     Auth { tenant, .. }: Auth<ReadUnscoped>,
-    Path(tag): Path<String>,
+    TagInPath(tag): TagInPath,
 ) -> ApiResult<Json<TagResponse>> {
     let tag = ContainerTag::parse(&tag)?;
     let container = find_existing_container(&state.app.ctx, &tenant, &tag).await?;
@@ -105,7 +106,7 @@ pub(crate) async fn get_container_tag(
 pub(crate) async fn update_container_tag(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteUnscoped>,
-    Path(tag): Path<String>,
+    TagInPath(tag): TagInPath,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdatedTag>> {
     let change = ContainerChange {
