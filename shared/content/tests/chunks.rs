@@ -1,5 +1,7 @@
 //! Tests of the guarantees of chunking on arbitrary text, and of chunks that follow the structure.
 
+use std::time::{Duration, Instant};
+
 use content::{
     Chunk, ChunkOptions, Format, Turn, chunk_conversation, render_conversation, split_into_chunks,
 };
@@ -372,4 +374,25 @@ fn a_list_written_in_headings_is_not_a_chunk_per_heading() {
     let chunks = split_into_chunks(&text, Format::Markdown, &options(900));
     assert!(chunks.len() < 50, "{}", chunks.len());
     check_guarantees(&text, &chunks, 900).expect("the promises hold");
+}
+
+#[test]
+fn a_long_line_above_many_lines_is_read_once() {
+    let text = format!(
+        "# T\n\n{}\n{}",
+        "x".repeat(2_000_000),
+        "a\n".repeat(500_000)
+    );
+    let started = Instant::now();
+    let chunks = split_into_chunks(&text, Format::Markdown, &options(16_000));
+    assert!(started.elapsed() < Duration::from_secs(20));
+    assert!(chunks.iter().all(|chunk| chunk.headings == ["T"]));
+}
+
+#[test]
+fn an_underline_makes_a_heading_of_one_line_only() {
+    let text = "Tides\n-----\nLow.\n\nHigh\nand low\n-------\nEnd.";
+    let chunks = split_into_chunks(text, Format::Markdown, &options(900));
+    assert_eq!(chunks.len(), 1);
+    assert_eq!(chunks[0].headings, ["Tides"]);
 }

@@ -244,16 +244,32 @@ fn heading_text(block: &str) -> String {
     let title = match parse_atx_heading(line) {
         Some((_, title)) => title,
         None => line.trim(),
-    };
-    title.chars().take(MAX_HEADING_CHARS).collect()
+    }
+}
+
+/// The block that is being read.
+struct OpenBlock {
+    kind: BlockKind,
+    start: usize,
+    first_line_end: usize,
+}
+
+impl OpenBlock {
+    /// Begins a block with a line at `at`.
+    fn new(kind: BlockKind, line: &str, at: usize) -> Self {
+        Self {
+            kind,
+            start: at,
+            first_line_end: at + line.len(),
+        }
+    }
 }
 
 /// A reader that processes a text line by line.
 struct BlockReader<'a> {
     text: &'a str,
     blocks: Vec<LineBlock>,
-    /// The start of the block that is being read.
-    open_block: Option<(BlockKind, usize)>,
+    open_block: Option<OpenBlock>,
     /// The fence that closes the open code block.
     fence: Option<(u8, usize)>,
 }
@@ -299,7 +315,8 @@ impl BlockReader<'_> {
         if line.trim().is_empty() {
             self.close(at);
         } else {
-            self.open_block.get_or_insert((BlockKind::Paragraph, at));
+            self.open_block
+                .get_or_insert_with(|| OpenBlock::new(BlockKind::Paragraph, line, at));
         }
     }
 
@@ -318,7 +335,7 @@ impl BlockReader<'_> {
             self.close(at);
         } else if let Some((fence_char, length, _)) = parse_fence(line) {
             self.close(at);
-            self.open_block = Some((BlockKind::Code, at));
+            self.open_block = Some(OpenBlock::new(BlockKind::Code, line, at));
             self.fence = Some((fence_char, length));
         } else if let Some((level, _)) = parse_atx_heading(line) {
             self.close(at);
@@ -327,8 +344,8 @@ impl BlockReader<'_> {
                 bytes: at..end,
             });
         } else if let Some(level) = self.underline(line, at) {
-            if let Some((kind, _)) = &mut self.open_block {
-                *kind = BlockKind::Heading(level);
+            if let Some(open) = &mut self.open_block {
+                open.kind = BlockKind::Heading(level);
             }
             self.close(end);
         } else {
@@ -343,20 +360,21 @@ impl BlockReader<'_> {
         } else {
             BlockKind::Paragraph
         };
-        if let Some((open, _)) = self.open_block
-            && open != kind
+        if let Some(open) = &self.open_block
+            && open.kind != kind
         {
             self.close(at);
         }
-        self.open_block.get_or_insert((kind, at));
+        self.open_block
+            .get_or_insert_with(|| OpenBlock::new(kind, line, at));
     }
 
     /// Returns the level that a line of `=` or `-` gives to the single line of text above it.
     fn underline(&self, line: &str, at: usize) -> Option<u8> {
-        let (BlockKind::Paragraph, start) = self.open_block? else {
+        let open = self.open_block.as_ref()?;
+        if open.kind != BlockKind::Paragraph || open.first_line_end != at {
             return None;
-        };
-        let is_one_line = !self.text[start..at].trim_end().contains('\n');
+        }
         let mark = strip_indent(line)?.trim_end();
         let level = match mark.bytes().next()? {
             b'=' => 1,
@@ -364,14 +382,14 @@ impl BlockReader<'_> {
             _ => return None,
         };
         let is_uniform = mark.len() >= 3 && mark.bytes().all(|byte| byte == mark.as_bytes()[0]);
-        (is_one_line && is_uniform && !is_item(&self.text[start..at])).then_some(level)
+        (is_uniform && !is_item(&self.text[open.start..at])).then_some(level)
     }
 
     fn close(&mut self, end: usize) {
-        if let Some((kind, start)) = self.open_block.take() {
+        if let Some(open) = self.open_block.take() {
             self.blocks.push(LineBlock {
-                kind,
-                bytes: start..end,
+                kind: open.kind,
+                bytes: open.start..end,
             });
         }
         self.fence = None;
