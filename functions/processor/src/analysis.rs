@@ -127,6 +127,11 @@ async fn embed_by_chosen_model(
 }
 
 impl TextAnalysis {
+    /// Checks whether the chunks are too large to be stored.
+    pub(crate) fn is_too_large(&self) -> bool {
+        self.prepared.pack.is_too_large()
+    }
+
     /// Takes the results to store for the document.
     fn take_results<'a>(&mut self, document: &'a Document) -> RevisionResults<'a> {
         let statements = match &mut self.extracted_statements {

@@ -106,17 +106,20 @@ fn first_date(turns: &[(ConversationTurn, Range<usize>)]) -> Option<String> {
 }
 
 /// Returns the names of the speakers, in the order of their first turns. They are repeated on every
-/// chunk, so there are only a few.
+/// chunk, so they are few and short.
 fn speaker_names(turns: &[(ConversationTurn, Range<usize>)]) -> Option<String> {
     const MAX_SPEAKERS: usize = 12;
+    const MAX_NAME_CHARS: usize = 100;
 
-    let mut names: Vec<&str> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for (turn, _) in turns {
-        if let Some(name) = turn.name.as_deref()
+        if let Some(name) = &turn.name
             && names.len() < MAX_SPEAKERS
-            && !names.contains(&name)
         {
-            names.push(name);
+            let name = name.chars().take(MAX_NAME_CHARS).collect();
+            if !names.contains(&name) {
+                names.push(name);
+            }
         }
     }
 

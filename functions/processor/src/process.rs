@@ -1,5 +1,6 @@
 //! Processes one revision: turns its bytes into a pack, and requests its commit.
 
+use content::MAX_CHUNKS;
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
     DeliveryOutcome, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
@@ -29,9 +30,6 @@ const _: () = assert!(
 );
 /// The number of seconds after which a document whose model has failed is embedded.
 const EMBED_LATER_SECONDS: u32 = 300;
-/// The most chunks of a document: far more than any book has, and few enough for the memory of a
-/// function.
-const MAX_CHUNKS: usize = 100_000;
 /// The length of text in characters above which the stages of processing are written. For shorter
 /// texts they would last less than a few milliseconds, which nobody could see, and each write
 /// costs.
@@ -219,6 +217,12 @@ async fn run_stages(
 
     let served = load_served(ctx, tenant, &document).await?;
     let analysis = analyze_text(readers, &document, text, chunks, &context, &served).await;
+    if analysis.is_too_large() {
+        let message =
+            "The chunks of the document take too much space; split the document.".to_owned();
+        return fail_document(ctx, tenant, &document, FailureCode::ContentLimit, message).await;
+    }
+
     let is_embedded = analysis.is_embedded;
     let mut stored = store_analyses(ctx, tenant, vec![(document, analysis)]).await?;
     let Some(document) = stored.pop() else {

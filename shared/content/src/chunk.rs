@@ -10,6 +10,7 @@ mod blocks;
 mod code;
 mod json;
 mod pack;
+mod path;
 mod segments;
 
 use std::ops::Range;
@@ -20,6 +21,7 @@ use crate::data::is_json;
 use crate::format::Format;
 use blocks::Section;
 pub(crate) use pack::{ChunkSpan, TextUnit, UnitEnd, pack_units};
+pub(crate) use path::HeadingPath;
 
 /// A part of a document that is embedded and found on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +33,8 @@ pub struct Chunk {
     /// The character after the last one.
     pub end: usize,
     /// The headings above it, outermost first: titles of sections, signatures of enclosing
-    /// definitions, keys of data, and the header of a table that began in an earlier chunk.
+    /// definitions, keys of data, and the header of a table that began in an earlier chunk. The outer
+    /// ones of a very long path are left out.
     pub headings: Vec<String>,
     /// The canonical text between `start` and `end`.
     pub text: String,
@@ -68,6 +71,9 @@ impl Default for ChunkOptions {
 /// The default target of about 200 tokens: small enough for one thought, large enough to be
 /// understood alone.
 const DEFAULT_TARGET_CHARS: usize = 900;
+/// The most chunks of a document: far more than any book has, and few enough for the memory of a
+/// function.
+pub const MAX_CHUNKS: usize = 100_000;
 /// The smallest and the largest target; others are clamped to this range.
 const TARGET_RANGE: (usize, usize) = (64, 16_000);
 
@@ -92,11 +98,15 @@ impl ChunkOptions {
 /// Cuts canonical text into chunks.
 ///
 /// Every chunk is the slice of the text between its offsets, and none is blank or longer than twice
-/// the target. Their starts are ascending, and together they cover everything but white space.
+/// the target. Their starts are ascending, and together they cover everything but white space. A
+/// text with more than [`MAX_CHUNKS`] is cut only until there are more.
 pub fn split_into_chunks(text: &str, format: Format, options: &ChunkOptions) -> Vec<Chunk> {
     let mut spans = Vec::new();
     for section in split_sections(text, format, options.clamped_target()) {
         pack_units(text, &section.units, &section.headings, options, &mut spans);
+        if spans.len() > MAX_CHUNKS {
+            break;
+        }
     }
     chunks_from_spans(text, spans)
 }
@@ -113,16 +123,13 @@ fn split_sections(text: &str, format: Format, target: usize) -> Vec<Section> {
     }
 }
 
-/// Adds the character offsets and the text to byte spans.
+/// Adds the character offsets and the text to byte spans, none of which is blank.
 pub(crate) fn chunks_from_spans(text: &str, spans: Vec<ChunkSpan>) -> Vec<Chunk> {
     let mut chunks: Vec<Chunk> = Vec::with_capacity(spans.len());
     let (mut byte_offset, mut char_offset) = (0, 0);
     for span in spans {
         let untrimmed = &text[span.bytes.clone()];
         let slice = untrimmed.trim();
-        if slice.is_empty() {
-            continue;
-        }
         let start = span.bytes.start + (untrimmed.len() - untrimmed.trim_start().len());
         // Spans start in order, so the characters of the text are counted only once.
         char_offset += text[byte_offset..start].chars().count();

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::canonical::to_canonical;
 use crate::chunk::{
-    Chunk, ChunkOptions, ChunkSpan, TextUnit, UnitEnd, chunks_from_spans, pack_units,
+    Chunk, ChunkOptions, ChunkSpan, HeadingPath, MAX_CHUNKS, TextUnit, UnitEnd, chunks_from_spans,
+    pack_units,
 };
 use crate::sentences::{split_pieces, split_sentences};
 
@@ -78,7 +79,8 @@ fn speaker_name(turn: &Turn) -> String {
 ///
 /// A window has `turns_per_window` turns, or fewer if they exceed the target size. Adjacent windows
 /// share `overlap_turns`. A turn longer than the target is cut at its sentences, into chunks of its
-/// own. Turns that are added later change only the last window. `turn_spans` are those that
+/// own. Turns that are added later change only the last window. A conversation with more than
+/// [`MAX_CHUNKS`] is cut only until there are more. `turn_spans` are those that
 /// [`render_conversation`] returned with the text.
 pub fn chunk_conversation(
     text: &str,
@@ -90,13 +92,13 @@ pub fn chunk_conversation(
     let target = options.clamped_target();
     let mut spans = Vec::new();
     let mut first = 0;
-    while first < turns.len() {
+    while first < turns.len() && spans.len() <= MAX_CHUNKS {
         if turns[first].chars > target {
             let span_count = spans.len();
             pack_units(
                 text,
                 &long_turn_units(text, &turns[first], target),
-                &[],
+                &HeadingPath::default(),
                 options,
                 &mut spans,
             );

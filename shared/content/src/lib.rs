@@ -28,7 +28,7 @@ mod sheets;
 mod sniff;
 mod table;
 
-pub use chunk::{Chunk, ChunkOptions, split_into_chunks};
+pub use chunk::{Chunk, ChunkOptions, MAX_CHUNKS, split_into_chunks};
 pub use conversation::{Turn, chunk_conversation, render_conversation};
 pub use extract::{ExtractedDocument, MAX_TEXT_BYTES, extract_document, extract_document_as};
 pub use failure::{ContentFailure, FailureCode};

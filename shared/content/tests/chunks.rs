@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use content::{
-    Chunk, ChunkOptions, Format, Turn, chunk_conversation, render_conversation, split_into_chunks,
+    Chunk, ChunkOptions, Format, MAX_CHUNKS, Turn, chunk_conversation, render_conversation,
+    split_into_chunks,
 };
 use proptest::prelude::*;
 
@@ -395,4 +396,45 @@ fn an_underline_makes_a_heading_of_one_line_only() {
     let chunks = split_into_chunks(text, Format::Markdown, &options(900));
     assert_eq!(chunks.len(), 1);
     assert_eq!(chunks[0].headings, ["Tides"]);
+}
+
+#[test]
+fn chunks_repeat_only_so_much_of_the_headings_above_them() {
+    let waves = |level: usize| "🌊".repeat(190) + &level.to_string();
+    let mut markdown = String::new();
+    for level in 1..=5 {
+        markdown.push_str(&format!("{} {}\n\n", "#".repeat(level), waves(level)));
+    }
+    for n in 0..100 {
+        markdown.push_str(&format!("###### Part {n}\n\n{}\n\n", "Water. ".repeat(12)));
+    }
+    let mut data = format!("\"{}\"", "Water. ".repeat(60));
+    for level in (1..=16).rev() {
+        data = format!("{{\"{}\": [{data}]}}", waves(level));
+    }
+
+    for (text, format) in [(markdown, Format::Markdown), (data, Format::Data)] {
+        let chunks = split_into_chunks(&text, format, &options(100));
+        for chunk in &chunks {
+            let bytes: usize = chunk.headings.iter().map(String::len).sum();
+            assert!(bytes <= 800, "{bytes} bytes in {format:?}");
+        }
+        assert!(chunks.iter().any(|chunk| !chunk.headings.is_empty()));
+    }
+}
+
+#[test]
+fn splitting_stops_with_one_chunk_too_many() {
+    let text = format!("{}\n\n", "x".repeat(64)).repeat(MAX_CHUNKS + 100);
+    let chunks = split_into_chunks(&text, Format::Text, &options(64));
+    assert_eq!(chunks.len(), MAX_CHUNKS + 1);
+
+    let turns = vec![turn("Ann", "Hi"); MAX_CHUNKS + 100];
+    let (text, spans) = render_conversation(&turns);
+    let options = ChunkOptions {
+        turns_per_window: 1,
+        ..ChunkOptions::default()
+    };
+    let windows = chunk_conversation(&text, &spans, &options);
+    assert_eq!(windows.len(), MAX_CHUNKS + 1);
 }

@@ -1,6 +1,6 @@
 //! Packs: the canonical text, the chunks and the embeddings of a revision, as one immutable blob.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -71,6 +71,17 @@ impl Pack {
     /// The largest decompressed size of a blob in bytes.
     const MAX_BYTES: usize = 512 * 1024 * 1024;
 
+    /// Checks whether the pack is so large that its blob could not be decoded again.
+    pub fn is_too_large(&self) -> bool {
+        self.count_json_bytes() > Self::MAX_BYTES
+    }
+
+    fn count_json_bytes(&self) -> usize {
+        let mut counter = ByteCounter::default();
+        serde_json::to_writer(&mut counter, self).expect("strings and numbers serialize");
+        counter.bytes
+    }
+
     /// Encodes the pack as a blob: JSON, compressed with zstd.
     pub fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("strings and numbers serialize");
@@ -122,6 +133,23 @@ impl Pack {
     }
 }
 
+/// A writer that only counts what is written.
+#[derive(Default)]
+struct ByteCounter {
+    bytes: usize,
+}
+
+impl Write for ByteCounter {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.bytes += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Converts ascending character offsets to byte offsets. Offsets beyond the end become the end.
 fn byte_offsets(text: &str, bounds: &[usize]) -> Vec<usize> {
     let mut offsets = Vec::with_capacity(bounds.len());
@@ -160,6 +188,13 @@ mod tests {
     #[test]
     fn round_trip_keeps_everything() {
         assert_eq!(Pack::decode(&pack().encode()).unwrap(), pack());
+    }
+
+    #[test]
+    fn the_size_of_a_pack_is_that_of_its_json() {
+        let json = serde_json::to_vec(&pack()).unwrap();
+        assert_eq!(pack().count_json_bytes(), json.len());
+        assert!(!pack().is_too_large());
     }
 
     #[test]

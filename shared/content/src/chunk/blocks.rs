@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::pack::{MAX_HEADING_CHARS, TextUnit, UnitEnd};
+use super::pack::{TextUnit, UnitEnd};
+use super::path::HeadingPath;
 use crate::format::Format;
 use crate::markdown::{parse_atx_heading, split_front_matter, strip_indent};
 use crate::sentences::{split_pieces, split_sentences};
@@ -16,7 +17,7 @@ const TINY_SECTION_BYTES: usize = 64;
 /// The part of a text under one heading.
 #[derive(Default)]
 pub(super) struct Section {
-    pub(super) headings: Vec<String>,
+    pub(super) headings: HeadingPath,
     pub(super) units: Vec<TextUnit>,
 }
 
@@ -24,7 +25,7 @@ pub(super) struct Section {
 /// other content is moved to it.
 pub(super) fn begin_section(
     sections: &mut Vec<Section>,
-    headings: Vec<String>,
+    headings: HeadingPath,
     mut heading_units: Vec<TextUnit>,
 ) {
     let has_only_headings = |section: &Section| {
@@ -63,11 +64,9 @@ enum BlockKind {
 
 /// Returns the sections of a text in order. Blank lines belong to no unit.
 pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<Section> {
-    let mut path: Vec<(u8, String)> = Vec::new();
-    let mut sections = vec![Section {
-        headings: Vec::new(),
-        units: Vec::new(),
-    }];
+    // The open headings with the paths that end with them.
+    let mut path: Vec<(u8, HeadingPath)> = Vec::new();
+    let mut sections = vec![Section::default()];
 
     // While the last section has only headings, deeper headings join it.
     let mut is_after_heading = false;
@@ -75,8 +74,10 @@ pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<S
         if let BlockKind::Heading(level) = block.kind {
             let is_child = matches!(path.last(), Some((outer, _)) if *outer < level);
             path.retain(|(outer, _)| *outer < level);
-            path.push((level, heading_text(&text[block.bytes.clone()])));
-            let headings = path_titles(&path);
+            let outer = path.last().map(|(_, outer)| outer.clone());
+            let title = heading_text(&text[block.bytes.clone()]);
+            let headings = outer.unwrap_or_default().with_inner(title);
+            path.push((level, headings.clone()));
             match sections.last_mut() {
                 Some(last) if is_after_heading && is_child => last.headings = headings,
                 _ => sections.push(Section {
@@ -99,18 +100,6 @@ pub(super) fn split_sections(text: &str, format: Format, target: usize) -> Vec<S
     sections
 }
 
-/// Returns the titles of a path of headings. Some headings have none.
-fn path_titles(path: &[(u8, String)]) -> Vec<String> {
-    let mut titles = Vec::new();
-    for (_, title) in path {
-        if !title.is_empty() {
-            titles.push(title.clone());
-        }
-    }
-
-    titles
-}
-
 /// Joins adjacent sections up to the target size. They keep the part of their paths that they
 /// share.
 fn join_sections(sections: Vec<Section>, target: usize) -> Vec<Section> {
@@ -120,9 +109,7 @@ fn join_sections(sections: Vec<Section>, target: usize) -> Vec<Section> {
         let chars: usize = section.units.iter().map(|unit| unit.chars).sum();
         match joined.last_mut() {
             Some(last) if chars <= remaining => {
-                let pairs = last.headings.iter().zip(&section.headings);
-                let shared_len = pairs.take_while(|(left, right)| left == right).count();
-                last.headings.truncate(shared_len);
+                last.headings = last.headings.shared_with(&section.headings);
                 last.units.extend(section.units);
                 remaining -= chars;
             }
@@ -239,9 +226,9 @@ fn is_item(line: &str) -> bool {
 }
 
 /// Returns a heading without its marks.
-fn heading_text(block: &str) -> String {
+fn heading_text(block: &str) -> &str {
     let line = block.lines().next().unwrap_or_default();
-    let title = match parse_atx_heading(line) {
+    match parse_atx_heading(line) {
         Some((_, title)) => title,
         None => line.trim(),
     }

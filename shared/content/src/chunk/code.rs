@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use super::blocks::{Section, begin_section, line_units};
-use super::pack::{MAX_HEADING_CHARS, TextUnit, UnitEnd};
+use super::pack::{TextUnit, UnitEnd};
+use super::path::HeadingPath;
 
 /// The depth from which nested definitions are cut as lines.
 const MAX_DEPTH: usize = 16;
@@ -40,7 +41,7 @@ pub(super) fn split_sections(text: &str, format: IndentedFormat, target: usize) 
         lines: &lines,
         sections: vec![Section::default()],
     };
-    outline.cut(0..lines.len(), &[], 0);
+    outline.cut(0..lines.len(), &HeadingPath::default(), 0);
     outline.sections.retain(|section| !section.units.is_empty());
     outline.sections
 }
@@ -161,7 +162,7 @@ struct CodeOutline<'a> {
 
 impl CodeOutline<'_> {
     /// Cuts a run of lines into definitions. Those that are too large get a section of their own.
-    fn cut(&mut self, lines: Range<usize>, path: &[String], depth: usize) {
+    fn cut(&mut self, lines: Range<usize>, path: &HeadingPath, depth: usize) {
         for item in self.items(lines) {
             let bytes = self.bytes(&item);
             let is_small = self.text[bytes].chars().nth(self.target * 3 / 2).is_none();
@@ -175,8 +176,10 @@ impl CodeOutline<'_> {
                 continue;
             };
 
-            let mut inner = path.to_vec();
-            inner.extend(self.signature(&head));
+            let inner = match self.signature(&head) {
+                Some(signature) => path.with_inner(&signature),
+                None => path.clone(),
+            };
             let head = line_units(self.text, self.bytes(&head), self.target);
             begin_section(&mut self.sections, inner.clone(), head);
             self.cut(body.clone(), &inner, depth + 1);
@@ -185,7 +188,7 @@ impl CodeOutline<'_> {
             }
 
             self.sections.push(Section {
-                headings: path.to_vec(),
+                headings: path.clone(),
                 units: Vec::new(),
             });
         }
@@ -320,8 +323,7 @@ impl CodeOutline<'_> {
             .next()
             .unwrap_or_default();
         let is_flow = self.format == IndentedFormat::Code && FLOW_WORDS.contains(&first);
-        let signature: String = words.trim().chars().take(MAX_HEADING_CHARS).collect();
 
-        (!signature.is_empty() && !is_flow).then_some(signature)
+        (!is_flow).then(|| words.trim().to_owned())
     }
 }

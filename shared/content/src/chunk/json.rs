@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::blocks::{Section, begin_section, line_units};
-use super::pack::{MAX_HEADING_CHARS, TextUnit, UnitEnd};
+use super::pack::{TextUnit, UnitEnd};
+use super::path::HeadingPath;
 
 /// The depth from which nested values are cut as lines.
 const MAX_DEPTH: usize = 16;
@@ -16,7 +17,7 @@ pub(super) fn split_sections(text: &str, target: usize) -> Vec<Section> {
         target,
         sections: &mut sections,
     };
-    cutter.cut(0..text.len(), &[], 0);
+    cutter.cut(0..text.len(), &HeadingPath::default(), 0);
     sections.retain(|section| !section.units.is_empty());
     sections
 }
@@ -29,7 +30,7 @@ struct JsonCutter<'a> {
 
 impl JsonCutter<'_> {
     /// Cuts a run of members. Those that are too large get a section of their own.
-    fn cut(&mut self, range: Range<usize>, path: &[String], depth: usize) {
+    fn cut(&mut self, range: Range<usize>, path: &HeadingPath, depth: usize) {
         for member in split_members(self.text, range, depth) {
             let unit = TextUnit::of(self.text, member.clone(), UnitEnd::Block);
             if unit.chars <= 2 * self.target {
@@ -47,14 +48,13 @@ impl JsonCutter<'_> {
                 continue;
             };
 
-            let mut inner = path.to_vec();
-            inner.extend(member_key(&self.text[member.start..open]));
+            let inner = path.with_inner(member_key(&self.text[member.start..open]));
             let head = line_units(self.text, member.start..open, self.target);
             begin_section(self.sections, inner.clone(), head);
             self.cut(open..close, &inner, depth + 1);
             self.close(close..member.end);
             self.sections.push(Section {
-                headings: path.to_vec(),
+                headings: path.clone(),
                 units: Vec::new(),
             });
         }
@@ -126,20 +126,13 @@ fn bracketed_range(text: &str, member: Range<usize>) -> Option<(usize, usize)> {
     None
 }
 
-/// Returns the key at the start of a member.
-fn member_key(head: &str) -> Option<String> {
-    let key = head
-        .trim()
-        .trim_end_matches(['{', '['])
-        .trim_end()
-        .strip_suffix(':')?;
-    let key: String = key
-        .trim()
-        .trim_matches('"')
-        .chars()
-        .take(MAX_HEADING_CHARS)
-        .collect();
-    (!key.is_empty()).then_some(key)
+/// Returns the key at the start of a member, or an empty text.
+fn member_key(head: &str) -> &str {
+    let head = head.trim().trim_end_matches(['{', '[']).trim_end();
+    match head.strip_suffix(':') {
+        Some(key) => key.trim().trim_matches('"'),
+        None => "",
+    }
 }
 
 /// A scanner that tracks brackets and strings.

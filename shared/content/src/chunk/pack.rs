@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::ChunkOptions;
+use super::path::{HeadingPath, MAX_HEADING_CHARS};
 use super::segments::split_segments;
+use super::{ChunkOptions, MAX_CHUNKS};
 
 /// A piece of text that is kept whole.
 #[derive(Debug, Clone)]
@@ -50,14 +51,12 @@ pub(crate) struct ChunkSpan {
     pub(crate) turns: Option<Range<usize>>,
 }
 
-/// The longest heading that is kept in a path, in characters.
-pub(crate) const MAX_HEADING_CHARS: usize = 200;
-
-/// Packs `units`, which are in order and none longer than twice the target, into spans.
+/// Packs `units`, which are in order and none longer than twice the target, into spans that are not
+/// blank. Stops when there are more than [`MAX_CHUNKS`].
 pub(crate) fn pack_units(
     text: &str,
     units: &[TextUnit],
-    headings: &[String],
+    headings: &HeadingPath,
     options: &ChunkOptions,
     spans: &mut Vec<ChunkSpan>,
 ) {
@@ -74,11 +73,16 @@ pub(crate) fn pack_units(
             let first = find_overlap_start(&ruler, previous_start, new_start, options);
             let end = find_best_end(&ruler, first, new_start..segment.end, target);
             let bytes = units[first].bytes.start..units[end - 1].bytes.end;
-            spans.push(ChunkSpan {
-                bytes,
-                headings: chunk_headings(text, headings, &units[first]),
-                turns: None,
-            });
+            if spans.len() > MAX_CHUNKS {
+                return;
+            }
+            if !text[bytes.clone()].trim().is_empty() {
+                spans.push(ChunkSpan {
+                    bytes,
+                    headings: chunk_headings(text, headings, &units[first]),
+                    turns: None,
+                });
+            }
             previous_start = first;
             new_start = end;
         }
@@ -87,8 +91,8 @@ pub(crate) fn pack_units(
 
 /// Returns the headings above a chunk. A chunk that begins inside a table also gets the table's
 /// header.
-fn chunk_headings(text: &str, headings: &[String], first: &TextUnit) -> Vec<String> {
-    let mut chunk_headings = headings.to_vec();
+fn chunk_headings(text: &str, headings: &HeadingPath, first: &TextUnit) -> Vec<String> {
+    let mut chunk_headings = headings.titles();
     if let Some(header) = &first.header {
         let header = text[header.clone()].trim().trim_matches('|').trim();
         chunk_headings.push(header.chars().take(MAX_HEADING_CHARS).collect());
