@@ -170,7 +170,7 @@ fn read_binary(format: Format, bytes: &[u8]) -> Result<ExtractedDocument, Conten
     match format {
         Format::Pdf => pdf::read_pdf(bytes),
         Format::Xlsx | Format::Xls | Format::Ods => sheets::read_workbook(format, bytes),
-        Format::Email => mail::read_message(bytes),
+        Format::Email => mail::read_mail(bytes),
         Format::Image | Format::Audio | Format::Video => {
             let message = format!(
                 "This is {}, which has no text that could be extracted.",

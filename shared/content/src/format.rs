@@ -112,7 +112,7 @@ impl Format {
             "text/csv" | "text/tab-separated-values" => Some(Self::Csv),
             "application/json" | "application/yaml" | "application/toml" => Some(Self::Data),
             "application/x-yaml" | "text/yaml" | "application/xml" | "text/xml" => Some(Self::Data),
-            "message/rfc822" => Some(Self::Email),
+            "message/rfc822" | "application/mbox" => Some(Self::Email),
             "application/rtf" | "text/rtf" => Some(Self::Rtf),
             "application/epub+zip" => Some(Self::Epub),
             "application/msword" => Some(Self::Doc),
@@ -188,7 +188,7 @@ fn format_of_extension(extension: &str) -> Option<Format> {
         "ods" | "ots" => Format::Ods,
         "epub" => Format::Epub,
         "rtf" => Format::Rtf,
-        "eml" => Format::Email,
+        "eml" | "mbox" => Format::Email,
         "ipynb" => Format::Notebook,
         "bash" | "bat" | "c" | "cc" | "clj" | "cpp" | "cs" | "css" | "cts" | "cxx" | "dart"
         | "el" | "erl" | "ex" | "exs" | "f90" | "fs" | "go" | "gradle" | "groovy" | "h" | "hh"

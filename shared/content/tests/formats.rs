@@ -279,6 +279,34 @@ fn mail_without_a_text_body_is_read_from_its_page() {
 }
 
 #[test]
+fn every_mail_of_a_mailbox_file_is_read() {
+    let mail = |subject: &str, body: &str| {
+        format!(
+            "From 17 Tue Mar  5 08:00:00 2024\nReceived: from x\nFrom: a@b.example\nTo: c@d.example\n\
+             Subject: {subject}\n\n{body}\n\n"
+        )
+    };
+    let low = "Low at noon.\n>From ten on.\n\nFrom now on, ask Ann.";
+    let mailbox = mail("High tide", "High at six.") + &mail("Low tide", low);
+
+    for name in ["All mail.mbox", "mails"] {
+        let extracted = extract_file(mailbox.as_bytes(), name);
+        assert_eq!((extracted.format, extracted.title), (Format::Email, None));
+        assert_eq!(
+            extracted.text,
+            "From: a@b.example\nTo: c@d.example\nSubject: High tide\n\nHigh at six.\n\n---\n\n\
+             From: a@b.example\nTo: c@d.example\nSubject: Low tide\n\nLow at noon.\nFrom ten on.\n\n\
+             From now on, ask Ann."
+        );
+        assert!(!extracted.properties.contains_key("author"));
+    }
+
+    let one = extract_file(mail("High tide", "High at six.").as_bytes(), "one.mbox");
+    assert_eq!(one.title.as_deref(), Some("High tide"));
+    assert_eq!(one.properties["author"], "a@b.example");
+}
+
+#[test]
 fn a_letter_with_lines_like_headers_is_no_mail() {
     let letter = "From: Ann\nTo: Bob\nSubject: tides\n\nHigh at six.";
     let extracted = extract_file(letter.as_bytes(), "letter.txt");
