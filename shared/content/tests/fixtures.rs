@@ -283,6 +283,15 @@ fn html_structure_becomes_markdown() {
             "\\# no heading\n\n````\na\n  ``` b\n````",
         ),
         (
+            "<pre><code><span>npm install foo<br></span><span>cd bar<br></span></code></pre>",
+            "```\nnpm install foo\ncd bar\n```",
+        ),
+        (
+            "<pre><div>one</div><div>two\n</div><div>three</div></pre>",
+            "```\none\ntwo\nthree\n```",
+        ),
+        ("<p>Type <code>cd<br>bar</code></p>", "Type `cd bar`"),
+        (
             "<table><tr><td>a|b<td>c</table>",
             "| a\\|b | c |\n| --- | --- |",
         ),

@@ -241,7 +241,7 @@ impl Renderer {
     }
 
     fn render_code_block(&mut self, node: &NodeRef) {
-        let code = node.text();
+        let code = code_text(node);
         if code.trim().is_empty() {
             return;
         }
@@ -311,7 +311,10 @@ impl Renderer {
     }
 
     fn render_code_span(&mut self, node: &NodeRef) {
-        let code = node.text().split_whitespace().collect::<Vec<_>>().join(" ");
+        let code = code_text(node)
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
         if !code.is_empty() {
             let fence = "`".repeat(longest_run(&code, '`') + 1);
             let pad = if code.contains('`') { " " } else { "" };
@@ -357,6 +360,24 @@ fn has_content(node: &NodeRef) -> bool {
         inner.is_text() && !inner.text().trim().is_empty()
             || inner.node_name().as_deref() == Some("img")
     })
+}
+
+/// Returns the text of code. A line break, and the start of a block, begin a new line.
+fn code_text(node: &NodeRef) -> String {
+    let mut code = String::new();
+    for inner in node.descendants_it() {
+        if inner.is_text() {
+            code.push_str(&inner.text());
+            continue;
+        }
+        let is_at_line_start = code.is_empty() || code.ends_with('\n');
+        let is_block = has_name_of(&inner, &["div", "p", "li", "tr"]);
+        if has_name_of(&inner, &["br"]) || is_block && !is_at_line_start {
+            code.push('\n');
+        }
+    }
+
+    code
 }
 
 fn longest_run(text: &str, character: char) -> usize {
