@@ -357,6 +357,32 @@ async fn the_request_says_whose_words_they_are() {
 }
 
 #[tokio::test]
+async fn replaced_content_is_attributed_to_its_own_title() {
+    let client = OrgClient::new().await;
+    let page = |title: &str, text: &str| {
+        format!(
+            "<!doctype html><html><head><title>{title}</title></head><body><p>{text}</p></body></html>"
+        )
+    };
+    let alpha = page("Alpha plan", "Anna lives in Bonn.");
+    let beta = page("Beta plan", "Anna works as a nurse in Oslo.");
+    for provenance in [Value::Null, json!("external")] {
+        let mut body = json!({"content": alpha});
+        if !provenance.is_null() {
+            body["provenance"] = provenance;
+        }
+        let id = client.add_document(body).await;
+        let document = client.get_document(&id).await;
+        assert_eq!(document["origin"]["name"], "Alpha plan", "{document}");
+
+        client.update_document(&id, json!({"content": beta})).await;
+        client.run_until_settled().await;
+        let document = client.get_document(&id).await;
+        assert_eq!(document["origin"]["name"], "Beta plan", "{document}");
+    }
+}
+
+#[tokio::test]
 async fn a_wrong_provenance_is_refused_by_its_name() {
     let client = OrgClient::new().await;
     let message = json!({"role": "user", "content": "Hi.", "provenance": "mine"});

@@ -39,7 +39,7 @@ pub(crate) fn determine_authorship(
         };
         let attribution = match attribution {
             Some(found) => found,
-            None => Attribution::new(medium, document.display_title()),
+            None => Attribution::new(medium, title_of(document, text)),
         };
         return Authorship::external_words(attribution);
     }
@@ -53,10 +53,19 @@ pub(crate) fn determine_authorship(
     }
 }
 
+/// Returns the name of the provider's item, or else the title of the text. The title in the record of
+/// the document is still that of its previous content.
+fn title_of<'a>(document: &'a Document, text: &'a ExtractedText) -> Option<&'a str> {
+    match &document.origin {
+        Some(origin) => Some(origin.title.as_str()),
+        None => text.title.as_deref(),
+    }
+}
+
 /// Returns the place where somebody else's words were read, or `None` if the document's form makes
 /// it the user's own.
 fn find_attribution(document: &Document, text: &ExtractedText) -> Option<Attribution> {
-    let title = document.display_title().or(text.title.as_deref());
+    let title = title_of(document, text);
     let url = document.url.as_deref();
     if let Some(sender) = mail_sender_of(document, text) {
         return Some(Attribution::new(SourceMedium::Mail, sender.or(title)));
