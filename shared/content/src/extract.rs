@@ -161,7 +161,13 @@ fn read_sniffed(
         SniffedContent::Text {
             text,
             format: Format::Notebook,
-        } => notebook::read_notebook(&text),
+        } => match notebook::read_notebook(&text) {
+            // Other data may contain a notebook, or describe notebooks.
+            Err(_) if !source.is_expected(Format::Notebook) => {
+                Ok(ExtractedDocument::new(Format::Data, text))
+            }
+            result => result,
+        },
         SniffedContent::Text { text, format } => Ok(ExtractedDocument::new(format, text)),
     }
 }

@@ -57,11 +57,10 @@ struct OutputData {
 #[derive(Deserialize, Default)]
 struct Metadata {
     title: Option<String>,
-    #[serde(default)]
-    kernelspec: Kernel,
+    kernelspec: Option<Kernel>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize)]
 struct Kernel {
     language: Option<String>,
 }
@@ -102,7 +101,8 @@ pub(crate) fn read_notebook(text: &str) -> Result<ExtractedDocument, ContentFail
     };
 
     let Metadata { title, kernelspec } = notebook.metadata;
-    let language = kernelspec.language.as_deref().unwrap_or("python");
+    let language = kernelspec.and_then(|kernel| kernel.language);
+    let language = language.as_deref().unwrap_or("python");
     let mut parts = Vec::new();
     for cell in cells {
         let source = cell.source.text();

@@ -28,6 +28,11 @@ pub struct ContentSource<'a> {
 }
 
 impl ContentSource<'_> {
+    /// Checks whether the name or the declared type indicates a format.
+    pub(crate) fn is_expected(&self, format: Format) -> bool {
+        self.format_hints().contains(&Some(format))
+    }
+
     /// Returns the formats that the name and the declared type indicate.
     fn format_hints(&self) -> [Option<Format>; 2] {
         [

@@ -333,6 +333,25 @@ fn notebook_is_prose_code_and_printed_output() {
 }
 
 #[test]
+fn notebook_without_a_kernel_is_read() {
+    let notebook = r#"{"cells":[{"cell_type":"code","source":"1+1"}],"metadata":{"kernelspec":null},"nbformat":4}"#;
+    let extracted = extract_file(notebook.as_bytes(), "tides.ipynb");
+    assert_eq!(extracted.text, "```python\n1+1\n```");
+}
+
+#[test]
+fn data_that_contains_a_notebook_stays_data() {
+    let data = r#"{"name":"a.ipynb","type":"notebook","content":{"cells":[{"cell_type":"code","source":"1"}],"nbformat":4}}"#;
+    for name in ["answer.json", "answer"] {
+        let extracted = extract_file(data.as_bytes(), name);
+        assert_eq!(
+            (extracted.format, extracted.text.as_str()),
+            (Format::Data, data)
+        );
+    }
+}
+
+#[test]
 fn old_notebook_is_read_from_its_worksheets() {
     let notebook = r#"{"metadata":{"name":""},"nbformat":3,"worksheets":[{"cells":[
         {"cell_type":"heading","level":2,"source":["Tides"]},
