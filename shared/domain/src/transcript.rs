@@ -38,16 +38,13 @@ impl<'a> Transcript<'a> {
     /// Reads a transcript. Returns `None` for any other text: a transcript begins with a speaker
     /// or a list of messages, at most below a title.
     pub fn parse(text: &'a str) -> Option<Self> {
-        if text.len() > conversation::MAX_CONVERSATION_BYTES {
-            return None;
-        }
-        Self::parse_messages(text).or_else(|| Self::parse_lines(text))
+        Self::parse_whole(text, false)
     }
 
     /// Reads what is sent under the `customId` of a transcript: a transcript, or a single turn that
     /// is too short to be recognized by itself, as in `User: Yes.`
     pub fn parse_continuation(text: &'a str) -> Option<Self> {
-        Self::parse(text).or_else(|| {
+        Self::parse_whole(text, true).or_else(|| {
             let line = lines::find_next_turn(text)?;
             Some(Self {
                 text,
@@ -59,13 +56,19 @@ impl<'a> Transcript<'a> {
         })
     }
 
-    fn parse_messages(text: &'a str) -> Option<Self> {
-        let messages = messages::read_messages(text)?;
-        let turns = messages.iter().map(messages::turn_of_message);
+    fn parse_whole(text: &'a str, is_continuation: bool) -> Option<Self> {
+        if text.len() > conversation::MAX_CONVERSATION_BYTES {
+            return None;
+        }
+        Self::parse_messages(text, is_continuation).or_else(|| Self::parse_lines(text))
+    }
+
+    fn parse_messages(text: &'a str, is_continuation: bool) -> Option<Self> {
+        let list = messages::read_messages(text)?;
         Some(Self {
             text,
-            turns: turns.collect::<Option<_>>()?,
-            form: TranscriptForm::Messages(messages),
+            turns: messages::turns_of_messages(&list, is_continuation)?,
+            form: TranscriptForm::Messages(list.messages),
         })
     }
 

@@ -17,6 +17,13 @@ const CALL_FIELDS: [&str; 2] = ["tool_calls", "function_call"];
 /// A message as it was sent.
 pub(super) type Message = Map<String, Value>;
 
+/// The messages of a text.
+pub(super) struct MessageList {
+    pub(super) messages: Vec<Message>,
+    /// `false` for a single message, and for a message in each line.
+    is_array: bool,
+}
+
 /// Writes messages as a JSON array.
 pub(super) fn write_messages(messages: impl Iterator<Item = Message>) -> String {
     Value::Array(messages.map(Value::Object).collect()).to_string()
@@ -36,23 +43,23 @@ pub(super) fn message_of_turn(turn: &ConversationTurn) -> Message {
 
 /// Reads a list of messages: an array, an object with an array `messages`, or a message in each
 /// line. Returns `None` if the text is anything else.
-pub(super) fn read_messages(text: &str) -> Option<Vec<Message>> {
+pub(super) fn read_messages(text: &str) -> Option<MessageList> {
     let text = text.trim();
     if !text.starts_with(['[', '{']) {
         return None;
     }
 
-    let values = match serde_json::from_str(text) {
-        Ok(Value::Array(values)) => values,
+    let (values, is_array) = match serde_json::from_str(text) {
+        Ok(Value::Array(values)) => (values, true),
         Ok(Value::Object(mut object)) => match object.remove("messages") {
-            Some(Value::Array(values)) => values,
-            _ => vec![Value::Object(object)],
+            Some(Value::Array(values)) => (values, true),
+            _ => (vec![Value::Object(object)], false),
         },
         Ok(_) => return None,
         Err(_) => {
             let lines = text.lines().filter(|line| !line.trim().is_empty());
             let values: Result<Vec<Value>, _> = lines.map(serde_json::from_str).collect();
-            values.ok()?
+            (values.ok()?, false)
         }
     };
 
@@ -64,14 +71,38 @@ pub(super) fn read_messages(text: &str) -> Option<Vec<Message>> {
         messages.push(message);
     }
 
-    (!messages.is_empty()).then_some(messages)
+    (!messages.is_empty()).then_some(MessageList { messages, is_array })
+}
+
+/// Reads the turns of messages. Returns `None` if one of them is another kind of object.
+///
+/// Other records have a `type` and a `content` as well. So a `type` is a role only in an array with a
+/// message of the user, or in one that continues a transcript.
+pub(super) fn turns_of_messages(
+    list: &MessageList,
+    is_continuation: bool,
+) -> Option<Vec<ConversationTurn>> {
+    let is_user = |message| speaker_of_message(message, true) == Some(SpeakerKind::User);
+    let has_types = list.is_array && (is_continuation || list.messages.iter().any(is_user));
+    let turns = list.messages.iter();
+    turns
+        .map(|message| turn_of_message(message, has_types))
+        .collect()
+}
+
+/// Returns the speaker that the role of a message names, or its type if `has_types`.
+fn speaker_of_message(message: &Message, has_types: bool) -> Option<SpeakerKind> {
+    let role = match message.get("role") {
+        None if has_types => message.get("type")?,
+        role => role?,
+    };
+    SpeakerKind::of_role(&role.as_str()?.to_lowercase())
 }
 
 /// Reads the turn of a message: a role, and a content that is a text or an array of parts. Returns
 /// `None` for any other object.
-pub(super) fn turn_of_message(message: &Message) -> Option<ConversationTurn> {
-    let role = message.get("role").or_else(|| message.get("type"))?;
-    let speaker = SpeakerKind::of_role(&role.as_str()?.to_lowercase())?;
+fn turn_of_message(message: &Message, has_types: bool) -> Option<ConversationTurn> {
+    let speaker = speaker_of_message(message, has_types)?;
     let text = match message.get("content") {
         Some(content) => read_content(content)?,
         // Some clients leave the content out of a message that only calls tools.

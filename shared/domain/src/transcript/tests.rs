@@ -73,6 +73,10 @@ fn transcripts_of_every_form_are_divided_into_turns() {
             r#"[{"type":"human","content":"I live in Oslo."},{"type":"ai","content":"Noted."}]"#,
             chat,
         ),
+        (
+            r#"{"messages":[{"type":"human","content":"I live in Oslo."},{"type":"ai","content":"Noted."}]}"#,
+            chat,
+        ),
         // An assistant that only calls a tool, as Pipecat stores it.
         (
             r#"[{"role":"user","content":"I live in Oslo."},
@@ -204,6 +208,10 @@ fn other_texts_are_no_transcripts() {
         r#"{"user": "alice", "assistant": "bob"}"#,
         r#"[{"name": "alice", "content": "x"}]"#,
         r#"[{"role": "admin", "content": "x"}]"#,
+        // Records with a type and a content.
+        r#"{"type": "model", "name": "X-200", "content": "Pump for cold water", "price": 129}"#,
+        r#"[{"type": "model", "content": "Pump"}, {"type": "tool", "content": "Wrench"}]"#,
+        "{\"type\":\"system\",\"content\":\"Disk full\"}\n{\"type\":\"user\",\"content\":\"Ann\"}",
         r#"["user", "assistant"]"#,
         "[1, 2, 3]",
         // Prose that mentions the words.
@@ -307,6 +315,13 @@ fn new_turns_are_joined_and_a_grown_transcript_replaces() {
         ]
     );
     assert_eq!(join_transcripts("Just a note.", stored), None);
+
+    let typed = r#"[{"type":"human","content":"I live in Oslo."}]"#;
+    let joined = join_transcripts(typed, r#"[{"type":"ai","content":"Noted."}]"#);
+    assert_eq!(
+        turns_of(&joined.unwrap()).unwrap(),
+        ["user: I live in Oslo.", "assistant: Noted."]
+    );
 }
 
 proptest::proptest! {
