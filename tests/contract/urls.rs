@@ -26,6 +26,10 @@ fn answer_request(request: &ReceivedRequest) -> Vec<u8> {
         "/notes.txt" => build_page("text/plain", b"The ferry QX-773 leaves from pier eleven."),
         "/two-pages.pdf" => build_page("application/pdf", &read_fixture("two-pages.pdf")),
         "/moved" => build_answer("302 Found", "Location: /harbour\r\n", b""),
+        "/manual.php" => build_page(
+            "text/html",
+            b"<div><p>The ferry QX-774 leaves from <b>pier twelve</b>.</p></div>",
+        ),
         "/empty" => build_page("text/html", b"<html><body></body></html>"),
         "/large" => build_page("text/plain", &vec![b'x'; 10 * 1024 * 1024 + 1]),
         "/to-loopback" => build_answer("302 Found", "Location: http://127.0.0.1/secret\r\n", b""),
@@ -117,6 +121,7 @@ async fn pages_of_every_kind_are_read() {
     for (path, kind, part) in [
         ("notes.md", "webpage", "QX-772"),
         ("notes.txt", "webpage", "QX-773"),
+        ("manual.php", "webpage", "from **pier twelve**."),
         ("two-pages.pdf", "pdf", ""),
         ("moved", "webpage", "QX-771"),
     ] {

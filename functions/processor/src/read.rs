@@ -139,8 +139,7 @@ impl ContentReaders {
             Ok(page) => page,
             Err(error) => return Err(fetch_error(error)),
         };
-        let path = page.url.split(['?', '#']).next().unwrap_or_default();
-        let name = path.rsplit('/').next().filter(|name| !name.is_empty());
+        let name = page_file_name(&page.url, page.media_type.as_deref());
         let mut text = self
             .read_bytes(&page.bytes, name, page.media_type.as_deref())
             .await?;
@@ -225,6 +224,19 @@ impl ContentReaders {
             turns: Vec::new(),
         })
     }
+}
+
+/// Returns the file name in the address of a page. The address of HTML says nothing about the content:
+/// `manual.php` names the program that wrote it.
+fn page_file_name<'a>(url: &'a str, media_type: Option<&str>) -> Option<&'a str> {
+    let media_type = media_type.unwrap_or_default().split(';').next();
+    let media_type = media_type.unwrap_or_default().trim().to_ascii_lowercase();
+    if matches!(&*media_type, "text/html" | "application/xhtml+xml") {
+        return None;
+    }
+
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.rsplit('/').next().filter(|name| !name.is_empty())
 }
 
 fn document_type_of(format: Format) -> DocumentType {
@@ -313,5 +325,20 @@ fn model_error(error: ModelError) -> ReadError {
         ModelError::NotConfigured { .. } | ModelError::Refused(_) | ModelError::Invalid => {
             ReadError::permanent(FailureCode::UnsupportedType, error.to_string())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_of_a_page_names_only_files() {
+        let name = |media_type| page_file_name("https://h.example/a/manual.php?id=1", media_type);
+        assert_eq!(name(Some("text/html; charset=utf-8")), None);
+        assert_eq!(name(Some("Application/XHTML+XML")), None);
+        assert_eq!(name(Some("text/plain")), Some("manual.php"));
+        assert_eq!(name(None), Some("manual.php"));
+        assert_eq!(page_file_name("https://h.example/a/", None), None);
     }
 }
