@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::io::Cursor;
 
 use calamine::{
-    Data, ExcelDateTime, OdsError, Reader, Sheets, XlsError, open_workbook_auto_from_rs,
+    Data, ExcelDateTime, OdsError, Reader, Sheets, XlsError, XlsxError, open_workbook_auto_from_rs,
 };
 
 use crate::extract::ExtractedDocument;
@@ -92,9 +92,11 @@ fn read_cells(
 ) -> Result<Vec<Cell>, ContentFailure> {
     let mut cells = Vec::new();
     if let Sheets::Xlsx(workbook) = workbook {
-        // A sheet of charts has no cells.
-        let Ok(mut reader) = workbook.worksheet_cells_reader(name) else {
-            return Ok(cells);
+        let mut reader = match workbook.worksheet_cells_reader(name) {
+            Ok(reader) => reader,
+            // A sheet of charts has no cells.
+            Err(XlsxError::NotAWorksheet(_)) => return Ok(cells),
+            Err(_) => return Err(package::corrupt_failure()),
         };
         while let Some(cell) = reader.next_cell().map_err(|_| package::corrupt_failure())? {
             let (row, column) = cell.get_position();

@@ -101,6 +101,25 @@ fn each_sheet_of_a_workbook_is_a_table() {
 }
 
 #[test]
+fn workbook_with_a_sheet_that_cannot_be_read_is_corrupt() {
+    let cell = make::cell("A1", "High");
+    let sheet = format!(r#"<worksheet><sheetData><row r="1">{cell}</row></sheetData></worksheet>"#);
+    let charts = make::workbook_of_parts(&sheet, "<chartsheet><drawing/></chartsheet>");
+    assert_eq!(
+        extract_file(&charts, "tides.xlsx").text,
+        "# Tide table\n\n| High |\n| --- |"
+    );
+
+    let broken = make::workbook_of_parts(&sheet, "<worksheet><dimension/><sheetData>");
+    let failure = extract_document(&ContentSource {
+        bytes: &broken,
+        ..ContentSource::default()
+    })
+    .unwrap_err();
+    assert_eq!(failure.code, FailureCode::Corrupt);
+}
+
+#[test]
 fn workbook_with_far_cells_is_as_small_as_its_cells() {
     let rows = format!(
         r#"<row r="1">{}</row><row r="1048576">{}</row>"#,

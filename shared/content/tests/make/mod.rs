@@ -156,6 +156,12 @@ pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
     let sheet = |rows: &str| {
         format!(r#"<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>"#)
     };
+    workbook_of_parts(&sheet(rows), &sheet(second))
+}
+
+/// Makes a workbook of two named sheets with the given parts.
+pub(crate) fn workbook_of_parts(first: &str, second: &str) -> Vec<u8> {
+    let namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     package(
         "xl/workbook.xml",
         &[
@@ -173,8 +179,8 @@ pub(crate) fn workbook(rows: &str, second: &str) -> Vec<u8> {
                     ("styles", "styles.xml"),
                 ]),
             ),
-            ("xl/worksheets/sheet1.xml", &sheet(rows)),
-            ("xl/worksheets/sheet2.xml", &sheet(second)),
+            ("xl/worksheets/sheet1.xml", first),
+            ("xl/worksheets/sheet2.xml", second),
             (
                 "xl/styles.xml",
                 &format!(
