@@ -24,6 +24,7 @@ use crate::records::{
 };
 use crate::table::Table;
 use crate::table_keys;
+use crate::transaction::{repeat_during_transactions, send_update};
 
 pub(crate) struct DynamoContainers(pub(crate) Table);
 
@@ -212,12 +213,7 @@ impl Containers for DynamoContainers {
             .update_expression(format!("SET {entity_context} = :context"))
             .condition_expression(item_present());
 
-        condition_held(
-            update
-                .expression_attribute_values(":context", string_value(context))
-                .send()
-                .await,
-        )
+        send_update(update.expression_attribute_values(":context", string_value(context))).await
     }
 
     async fn update_settings(
@@ -247,8 +243,8 @@ impl Containers for DynamoContainers {
         let update = update
             .update_expression(expression.text)
             .return_values(ReturnValue::AllNew);
-        let response = update.send().await.map_err(port_error)?;
-        match response.attributes {
+        let response = repeat_during_transactions(|| update.clone().send()).await;
+        match response.map_err(port_error)?.attributes {
             Some(stored) => read_container(stored),
             None => Err(PortError::Corrupt("container".into())),
         }
@@ -285,7 +281,7 @@ impl Containers for DynamoContainers {
             .expression_attribute_values(":expected", expected_json.into())
             .expression_attribute_values(":buckets", json.into())
             .expression_attribute_values(":now", number_value(now.as_millis()));
-        condition_held(update.send().await)
+        send_update(update).await
     }
 }
 

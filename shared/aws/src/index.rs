@@ -5,13 +5,10 @@ mod changes;
 mod compaction;
 mod erasure;
 
-use std::time::Duration;
-
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::{Put, TransactWriteItem, Update};
-use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::BlobRef;
 use domain::container::LogEntry;
 use domain::ports::{
@@ -23,7 +20,7 @@ use domain::{
 };
 
 use crate::documents::has_all_pending;
-use crate::error::{condition_held, port_error};
+use crate::error::port_error;
 use crate::purge::purge_put;
 use crate::records::index::{
     CommitRecord, HeadAttributes, HeadRecord, commit_item, purge_item, read_commit, read_head,
@@ -35,7 +32,7 @@ use crate::records::{
 };
 use crate::table::Table;
 use crate::table_keys;
-use crate::transaction::{put_write, update_write};
+use crate::transaction::{put_write, send_update, update_write};
 use changes::{build_change_writes, commit_outcome, log_entry};
 
 pub(crate) struct DynamoIndex(pub(crate) Table);
@@ -140,22 +137,6 @@ impl DynamoIndex {
         };
         Ok(optional_text(&item, CommitRecord::ATTRIBUTES.token) == Some(token))
     }
-}
-
-/// Sends an update of a head. Returns `false` if its condition does not hold. While a transaction of a
-/// commit changes the head, the update is refused; it is then sent again after a pause.
-async fn send_head_update(update: UpdateItemFluentBuilder) -> PortResult<bool> {
-    const ATTEMPTS: u32 = 6;
-    const CONFLICT: &str = "TransactionConflictException";
-    for attempt in 1..ATTEMPTS {
-        match update.clone().send().await {
-            Err(error) if error.code() == Some(CONFLICT) => {
-                tokio::time::sleep(Duration::from_millis(10 << attempt)).await;
-            }
-            result => return condition_held(result),
-        }
-    }
-    condition_held(update.send().await)
 }
 
 #[async_trait]
@@ -342,7 +323,7 @@ impl Index for DynamoIndex {
                 .expression_attribute_values(":generation", number_value(expected))
         };
 
-        if send_head_update(update).await? {
+        if send_update(update).await? {
             return Ok(true);
         }
         // Our own publication whose answer was lost shows the same segments.
@@ -366,7 +347,7 @@ impl Index for DynamoIndex {
             // The index of a deleted container must not come back.
             .condition_expression(format!("attribute_exists({last_sequence})"));
 
-        send_head_update(update).await.map(drop)
+        send_update(update).await.map(drop)
     }
 
     async fn trim_log(

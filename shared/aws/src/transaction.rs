@@ -1,16 +1,26 @@
-//! The writes of a transaction, and conversion of the error of a cancelled one.
+//! The writes of a transaction, conversion of the error of a cancelled one, and writes of items that
+//! transactions change as well.
+
+use std::time::Duration;
 
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
+use aws_sdk_dynamodb::operation::update_item::builders::UpdateItemFluentBuilder;
 use aws_sdk_dynamodb::types::TransactWriteItem;
 use aws_sdk_dynamodb::types::builders::{
     ConditionCheckBuilder, DeleteBuilder, PutBuilder, UpdateBuilder,
 };
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
+use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use domain::PortError;
 use domain::ports::PortResult;
 
-use crate::error::{Cancellation, build_error, classify_cancellation, port_error};
+use crate::error::{Cancellation, build_error, classify_cancellation, condition_held, port_error};
+
+/// The most attempts at a write that transactions of others keep refusing.
+const MAX_ATTEMPTS: u32 = 6;
+/// The pause before the second attempt. Each following pause is twice as long.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// Returns the write of a transaction that puts an item.
 pub(crate) fn put_write(put: PutBuilder) -> PortResult<TransactWriteItem> {
@@ -52,4 +62,31 @@ pub(crate) fn transaction_error(
         Cancellation::Conflict | Cancellation::Temporary => PortError::Unavailable(Box::new(error)),
         Cancellation::Other => port_error(error),
     }
+}
+
+/// Sends an update of an item that transactions change as well. Returns `false` if its condition does
+/// not hold.
+pub(crate) async fn send_update(update: UpdateItemFluentBuilder) -> PortResult<bool> {
+    condition_held(repeat_during_transactions(|| update.clone().send()).await)
+}
+
+/// Sends the write of one item. While a transaction changes the item, the write is refused; it is
+/// then sent again after a pause.
+pub(crate) async fn repeat_during_transactions<T, E, F>(
+    send: impl Fn() -> F,
+) -> Result<T, SdkError<E, HttpResponse>>
+where
+    E: ProvideErrorMetadata,
+    F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+{
+    const REFUSED: &str = "TransactionConflictException";
+    for attempt in 1..MAX_ATTEMPTS {
+        match send().await {
+            Err(error) if error.code() == Some(REFUSED) => {
+                tokio::time::sleep(FIRST_PAUSE * 2_u32.pow(attempt - 1)).await;
+            }
+            result => return result,
+        }
+    }
+    send().await
 }

@@ -7,13 +7,13 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use crate::Ctx;
 use crate::describe::DocumentDescription;
 use crate::export::{ContainerCopy, DocumentCopy, ServedCopy};
-use crate::find::read_document;
+use crate::find::{find_existing_container, read_document};
 use crate::jobs::send_jobs;
 use crate::open::create_container;
 use crate::orphans::{delete_unused_blobs, named_blobs};
 use crate::place::{DocumentLocation, LookupScope, locate_document};
 use crate::revise::{DeclaredProperties, Identity, NewBody, build_revision};
-use crate::{Committed, commit_changes};
+use crate::{Committed, ConflictRetry, commit_changes};
 use domain::blob::BlobRef;
 use domain::container::{
     Container, ContainerChange, ContainerOwner, DocumentChange, SharedContainer,
@@ -133,38 +133,56 @@ async fn add_further_containers(
     copy: &ContainerCopy,
 ) -> Result<Container> {
     for id in &copy.container_ids {
-        if container.ids.contains(id) {
-            continue;
-        }
-
-        let former_tags = match ctx.containers.get_owner(tenant, id).await? {
-            ContainerOwner::Deleted => {
-                return Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into()));
+        let mut retry = ConflictRetry::new(ctx.clock.as_ref());
+        while !container.ids.contains(id) {
+            if add_further_container(ctx, tenant, &container, id, copy).await? {
+                container.ids.push(id.clone());
+                break;
             }
-            ContainerOwner::Tags(tags) => tags,
-            ContainerOwner::Original => Vec::new(),
-        };
-        let mut tags = former_tags.clone();
-        tags.push(container.tag.clone());
-        let order = copy.tags_of(id).unwrap_or_default();
-        tags.sort_by_key(|tag| order.iter().position(|other| other == tag));
 
-        let shared = SharedContainer {
-            id: id.clone(),
-            tags,
-        };
-        let containers = std::slice::from_ref(&container);
-        if !ctx
-            .containers
-            .share(tenant, containers, &shared, &former_tags)
-            .await?
-        {
-            return Err(PortError::Conflict.into());
+            // The tag or the owner of the physical container was changed meanwhile.
+            retry.wait().await?;
+            let present = find_existing_container(ctx, tenant, &container.tag).await?;
+            if present.primary_id() != container.primary_id() {
+                return Err(PortError::Conflict.into());
+            }
+            container = present;
         }
-        container.ids.push(id.clone());
     }
 
     Ok(container)
+}
+
+/// Gives the tag one further physical container of the copy. Returns `false` if the tag or the owner
+/// of the physical container has changed since it was read.
+async fn add_further_container(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+    id: &ContainerId,
+    copy: &ContainerCopy,
+) -> Result<bool> {
+    let former_tags = match ctx.containers.get_owner(tenant, id).await? {
+        ContainerOwner::Deleted => {
+            return Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into()));
+        }
+        ContainerOwner::Tags(tags) => tags,
+        ContainerOwner::Original => Vec::new(),
+    };
+    let mut tags = former_tags.clone();
+    tags.push(container.tag.clone());
+    let order = copy.tags_of(id).unwrap_or_default();
+    tags.sort_by_key(|tag| order.iter().position(|other| other == tag));
+
+    let shared = SharedContainer {
+        id: id.clone(),
+        tags,
+    };
+    let containers = std::slice::from_ref(container);
+    Ok(ctx
+        .containers
+        .share(tenant, containers, &shared, &former_tags)
+        .await?)
 }
 
 /// Checks whether the tag may have this physical container. The removal of a deleted container

@@ -20,7 +20,7 @@ use crate::records::containers::{
 use crate::records::{Json, item_absent, key_item, string_value};
 use crate::table_keys;
 use crate::tasks::task_put;
-use crate::transaction::{delete_write, put_write, update_write};
+use crate::transaction::{delete_write, put_write, send_update, update_write};
 
 /// Returns the condition that a tag is unchanged since it was read, with its values.
 fn unchanged_condition(
@@ -242,7 +242,7 @@ impl DynamoContainers {
     }
 
     /// Sends all `writes` together with the record of the task that they begin. Returns `false` if
-    /// a condition did not hold.
+    /// a condition did not hold, or if another change of one of the items was under way.
     pub(super) async fn begin_task(
         &self,
         tenant: &Tenant,
@@ -260,7 +260,9 @@ impl DynamoContainers {
         Ok(task_item.is_some())
     }
 
-    /// Sends all `writes` together. Returns `false` if a condition did not hold.
+    /// Sends all `writes` together. Returns `false` if a condition did not hold, or if another change
+    /// of one of the items was under way. Either way the caller reads the items again and decides
+    /// anew.
     pub(super) async fn send(&self, writes: Vec<TransactWriteItem>) -> PortResult<bool> {
         let transaction = self.0.client.transact_write_items();
         let sent = transaction.set_transact_items(Some(writes)).send().await;
@@ -274,10 +276,8 @@ impl DynamoContainers {
         };
 
         match classify_cancellation(canceled.cancellation_reasons()) {
-            Cancellation::Condition => Ok(false),
-            Cancellation::Conflict | Cancellation::Temporary => {
-                Err(PortError::Unavailable(Box::new(error)))
-            }
+            Cancellation::Condition | Cancellation::Conflict => Ok(false),
+            Cancellation::Temporary => Err(PortError::Unavailable(Box::new(error))),
             Cancellation::Other => Err(port_error(error)),
         }
     }
@@ -320,7 +320,7 @@ impl DynamoContainers {
                 .update_expression(format!("REMOVE {merge}"))
                 .condition_expression(condition)
                 .expression_attribute_values(":role", role.into());
-            condition_held(update.send().await)?;
+            send_update(update).await?;
         }
 
         Ok(())

@@ -3,9 +3,10 @@
 use domain::ports::{CompactionLease, PortResult};
 use domain::{ContainerId, Tenant, Timestamp};
 
-use super::{DynamoIndex, send_head_update};
+use super::DynamoIndex;
 use crate::records::index::{HeadAttributes, HeadRecord};
 use crate::records::{number_value, string_value};
+use crate::transaction::send_update;
 
 impl DynamoIndex {
     pub(super) async fn take_lease(
@@ -33,7 +34,7 @@ impl DynamoIndex {
             .expression_attribute_values(":token", string_value(lease.token.as_str()))
             .expression_attribute_values(":until", number_value(lease.until.as_millis()))
             .expression_attribute_values(":now", number_value(now.as_millis()));
-        send_head_update(update).await
+        send_update(update).await
     }
 
     pub(super) async fn end_lease(
@@ -52,6 +53,6 @@ impl DynamoIndex {
             .update_expression(format!("REMOVE {lease_token}, {lease_until}"))
             .condition_expression(format!("{lease_token} = :token"))
             .expression_attribute_values(":token", string_value(lease.token.as_str()));
-        send_head_update(update).await.map(drop)
+        send_update(update).await.map(drop)
     }
 }

@@ -5,7 +5,7 @@ use domain::ports::PortResult;
 use domain::{ContainerId, OrgId, Tenant, Timestamp};
 use tracing::error;
 
-use super::{DynamoIndex, send_head_update};
+use super::DynamoIndex;
 use crate::error::port_error;
 use crate::records::index::HeadRecord;
 use crate::records::{
@@ -13,6 +13,7 @@ use crate::records::{
 };
 use crate::table::page_size;
 use crate::table_keys;
+use crate::transaction::send_update;
 
 impl DynamoIndex {
     pub(super) async fn list_due_erasures(
@@ -52,7 +53,7 @@ impl DynamoIndex {
             .update_expression(format!("SET {due_attribute} = :due_at"))
             .condition_expression(format!("attribute_exists({last_removal})"))
             .expression_attribute_values(":due_at", string_value(table_keys::due_sort_key(due_at)));
-        send_head_update(update).await.map(drop)
+        send_update(update).await.map(drop)
     }
 
     pub(super) async fn end_erasure(
@@ -68,6 +69,6 @@ impl DynamoIndex {
             .update_expression(format!("REMOVE {last_removal}, {shard}, {due_at}"))
             .condition_expression(format!("{last_removal} <= :through"))
             .expression_attribute_values(":through", number_value(through));
-        send_head_update(update).await.map(drop)
+        send_update(update).await.map(drop)
     }
 }

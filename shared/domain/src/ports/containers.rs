@@ -52,7 +52,8 @@ pub trait Containers: Send + Sync {
 
     /// Lets the tags of `containers` share a physical container, which each of them reads from
     /// then on, in one transaction. Until now, the physical container belonged to `former_tags`,
-    /// which are empty if it is new. Returns `false` when one of them has changed since it was read.
+    /// which are empty if it is new. Returns `false` when one of them has changed since it was read,
+    /// or is being changed at the same time.
     async fn share(
         &self,
         tenant: &Tenant,
@@ -64,8 +65,8 @@ pub trait Containers: Send + Sync {
     /// Removes a tag and begins `task`, in one transaction. From then on its physical containers
     /// are [`ContainerOwner::Deleted`], except for those in `shared`, which lose the tag. Returns
     /// `false` when the tag's physical containers or its merge are no longer as `container` says,
-    /// or the tags of a shared one are no longer as `shared` says. The retry of a deletion whose
-    /// response was lost counts as done.
+    /// or the tags of a shared one are no longer as `shared` says, or one of them is being changed at
+    /// the same time. The retry of a deletion whose response was lost counts as done.
     async fn delete_tag(
         &self,
         tenant: &Tenant,
@@ -79,7 +80,8 @@ pub trait Containers: Send + Sync {
     /// sources keep their physical containers until [`Containers::end_merge_role`], so a reader of
     /// both encounters some physical containers twice. In the containers of `shared`, the target
     /// takes the places of the sources. Returns `false` when one of the containers has changed
-    /// since it was read. The retry of a merge whose response was lost counts as done.
+    /// since it was read, or is being changed at the same time. The retry of a merge whose response
+    /// was lost counts as done.
     async fn begin_merge(
         &self,
         tenant: &Tenant,
