@@ -1,5 +1,6 @@
 //! Limits on the length of lists in requests, and their error messages.
 
+use domain::{ContainerId, ContainerTag};
 use serde_json::{Value, json};
 
 use crate::client::OrgClient;
@@ -139,6 +140,50 @@ async fn a_hundred_container_tags_are_searched() {
         .post("/v4/search", json!({"q": "a", "containerTags": tags(100)}))
         .await;
     assert_eq!(answer.status, 200, "{}", answer.body);
+}
+
+#[tokio::test]
+async fn without_a_tag_a_custom_id_is_looked_for_in_a_thousand_containers_at_most() {
+    let client = OrgClient::new().await;
+    let ctx = &client.app.system.ctx;
+    for tag in tags(1001) {
+        let tag = ContainerTag::parse(&tag).expect("a tag");
+        let (id, now) = (ContainerId::random(), ctx.clock.now());
+        let created = ctx.containers.create_tag(&client.tenant, &tag, id, now);
+        created.await.expect("a tag");
+    }
+    let id = client
+        .add_document(json!({"content": "a", "containerTag": "t7"}))
+        .await;
+
+    let mut faults = ErrorMismatches::default();
+    let before = client.app.faults.call_count();
+    let answer = client.get("/v3/documents/unknown").await;
+    faults.check_error(
+        "a name",
+        &answer,
+        400,
+        "ValidationError",
+        "add containerTag",
+    );
+    let answer = client.get("/v3/documents/Vt3mE9xq6mVb2P8hZc1KRe").await;
+    faults.check_error("an id", &answer, 404, "NotFoundError", "not found");
+    let answer = client.get("/v3/documents/unknown?containerTag=t7").await;
+    faults.check_error("a tag", &answer, 404, "NotFoundError", "not found");
+    faults.assert_none();
+    let calls = client.app.faults.call_count() - before;
+    assert!(
+        calls <= 24,
+        "{calls} calls of the services for three requests"
+    );
+
+    let body = json!({"ids": [id, "unknown"]});
+    let answer = client
+        .app
+        .call_json("DELETE", "/v3/documents/bulk", &client.key, &body)
+        .await;
+    assert_eq!(answer.body["deletedCount"], 1, "{}", answer.body);
+    assert_eq!(answer.body["errors"][0]["id"], "unknown", "{}", answer.body);
 }
 
 #[tokio::test]

@@ -266,7 +266,13 @@ async fn leave_others_alone(
 
     let anywhere = ContainerScope::default();
     let other = find_document(ctx, tenant, custom_id.as_str(), &anywhere).await;
-    if !matches!(other, Err(domain::Error::NotFound(_))) {
+    // In an organization with too many containers to look into, a document that only its container
+    // leads to is not found. A new document does not replace it either.
+    let is_free = matches!(
+        other,
+        Err(domain::Error::NotFound(_) | domain::Error::Invalid { .. })
+    );
+    if !is_free {
         let own_id = format!("{tag}:{custom_id}");
         document.custom_id = Some(CustomId::parse_conversation_id(&own_id)?);
     }

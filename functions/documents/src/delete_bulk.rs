@@ -171,7 +171,7 @@ pub(crate) async fn find_by_ids(
     for (id, found) in ids.iter().zip(results) {
         match found {
             Ok(document) => documents.push(document),
-            Err(error @ (Error::NotFound(_) | Error::Conflict(_))) => {
+            Err(error @ (Error::NotFound(_) | Error::Conflict(_) | Error::Invalid { .. })) => {
                 errors.push(BulkError {
                     id: id.clone(),
                     error: error.to_string(),

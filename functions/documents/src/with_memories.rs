@@ -219,8 +219,8 @@ pub(crate) async fn get_by_ids(
         match found {
             Ok(document) if documents.iter().any(|other| other.id == document.id) => {}
             Ok(document) => documents.push(document),
-            // Skip documents that do not exist, and names that only a tag could make unambiguous.
-            Err(Error::NotFound(_) | Error::Conflict(_)) => {}
+            // Skip documents that do not exist, and names that cannot be found without a tag.
+            Err(Error::NotFound(_) | Error::Conflict(_) | Error::Invalid { .. }) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -18,7 +18,7 @@ use search_engine::{
     SearchQuery, StaticEmbedder, WiderLimit,
 };
 use service::Ctx;
-use service::{ContainerScope, find_first_containers, path_matches};
+use service::{ContainerScope, MAX_CONTAINERS_WITHOUT_TAG, find_first_containers, path_matches};
 
 use crate::SearchState;
 use crate::boosts::{BOOST_CANDIDATES, may_have_assistant};
@@ -107,20 +107,17 @@ pub(crate) fn explain_threshold(
     })
 }
 
-/// The most containers that are searched when a request names none. Part of the API.
-const MAX_SEARCHED_CONTAINERS: usize = 1_000;
-
 /// Returns the physical containers of a scope.
 ///
 /// # Errors
 /// [`Error::Invalid`] if the scope names no container and there are more than
-/// [`MAX_SEARCHED_CONTAINERS`], those of the ports, and of a tag that the key does not reach.
+/// [`MAX_CONTAINERS_WITHOUT_TAG`], those of the ports, and of a tag that the key does not reach.
 pub(crate) async fn find_physical_containers(
     ctx: &Ctx,
     tenant: &Tenant,
     scope: &ContainerScope,
 ) -> Result<Vec<ContainerId>> {
-    let limit = MAX_SEARCHED_CONTAINERS + 1;
+    let limit = MAX_CONTAINERS_WITHOUT_TAG + 1;
     let containers = find_first_containers(ctx, tenant, scope, limit).await?;
     let is_cut = containers.len() == limit;
     let mut ids = Vec::new();
@@ -128,9 +125,9 @@ pub(crate) async fn find_physical_containers(
         ids.extend(container.ids);
     }
 
-    if scope.tags.is_empty() && (is_cut || ids.len() > MAX_SEARCHED_CONTAINERS) {
+    if scope.tags.is_empty() && (is_cut || ids.len() > MAX_CONTAINERS_WITHOUT_TAG) {
         return Err(Error::invalid(format!(
-            "There are more than {MAX_SEARCHED_CONTAINERS} containers, which is the most that a search \
+            "There are more than {MAX_CONTAINERS_WITHOUT_TAG} containers, which is the most that a search \
              without a container tag reaches. Name the containers to search."
         )));
     }

@@ -1,13 +1,13 @@
 //! Looking up the containers and documents that a caller names.
 
-use std::collections::{HashMap, HashSet};
+mod by_name;
 
-use futures::stream::{self, StreamExt};
+use std::collections::{HashMap, HashSet};
 
 use crate::Ctx;
 use crate::damage::{is_lost, report_damage};
 use crate::place::{Candidate, read_candidates};
-use crate::sharing::{VisibleTags, find_shared_containers};
+use crate::sharing::find_shared_containers;
 use domain::blob::BlobRef;
 use domain::container::{Container, ContainerOwner};
 use domain::document::{BodyForm, Document};
@@ -17,6 +17,8 @@ use domain::pack::Pack;
 use domain::ports::BlobContent;
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
+
+pub use by_name::{DocumentNameKind, MAX_CONTAINERS_WITHOUT_TAG, find_document, find_documents};
 
 /// The containers that a request is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -132,103 +134,6 @@ pub async fn find_writable_container(
     Ok(container)
 }
 
-/// The kind of name by which a caller refers to a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DocumentNameKind {
-    /// The id, or otherwise the customId.
-    #[default]
-    Either,
-    /// The id.
-    Id,
-    /// The customId.
-    CustomId,
-}
-
-/// Returns the document with this id or customId in the containers of `scope`.
-///
-/// # Errors
-/// Returns [`Error::NotFound`], and [`Error::Conflict`] when the customId exists in several
-/// containers and `scope` names none.
-pub async fn find_document(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    name: &str,
-    scope: &ContainerScope,
-) -> Result<Document> {
-    find_named(ctx, tenant, name, DocumentNameKind::Either, scope, None).await
-}
-
-/// The number of documents that are looked up in parallel.
-const PARALLEL_READS: usize = 16;
-
-/// Returns the documents with these names, each with its own result, in the order given.
-///
-/// # Errors
-/// Returns [`Error::Forbidden`] for a named tag out of reach, and the errors of the ports.
-pub async fn find_documents(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    names: &[String],
-    name_kind: DocumentNameKind,
-    scope: &ContainerScope,
-) -> Result<Vec<Result<Document>>> {
-    // Containers are listed once for all names.
-    let containers = if name_kind == DocumentNameKind::Id {
-        Vec::new()
-    } else {
-        find_containers(ctx, tenant, scope).await?
-    };
-    let containers = containers.as_slice();
-    let find = |name: &String| {
-        let name = name.clone();
-        async move { find_named(ctx, tenant, &name, name_kind, scope, Some(containers)).await }
-    };
-
-    Ok(stream::iter(names.iter().map(find))
-        .buffered(PARALLEL_READS)
-        .collect()
-        .await)
-}
-
-async fn find_named(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    name: &str,
-    name_kind: DocumentNameKind,
-    scope: &ContainerScope,
-    containers: Option<&[Container]>,
-) -> Result<Document> {
-    for tag in &scope.tags {
-        tenant.check_access(tag)?;
-    }
-
-    if name_kind != DocumentNameKind::CustomId
-        && let Some(id) = DocumentId::parse(name)
-        && let Some(document) = visible_document(ctx, tenant, &id).await?
-        && let Some(document) = restrict_to_visible_tags(ctx, tenant, document, scope).await?
-    {
-        return Ok(document);
-    }
-
-    if name_kind == DocumentNameKind::Id {
-        return Err(Error::NotFound("Document"));
-    }
-
-    let Ok(custom_id) = CustomId::parse_conversation_id(name) else {
-        return Err(Error::NotFound("Document"));
-    };
-    if let Some(document) = find_in_organization(ctx, tenant, &custom_id, scope).await? {
-        return Ok(document);
-    }
-    match containers {
-        Some(containers) => find_by_custom_id(ctx, tenant, &custom_id, containers).await,
-        None => {
-            let containers = find_containers(ctx, tenant, scope).await?;
-            find_by_custom_id(ctx, tenant, &custom_id, &containers).await
-        }
-    }
-}
-
 /// Returns a document with the tags that the caller sees of it: its present tags, or a tag that is
 /// being merged into one of them. Returns `None` if the caller sees none that the scope names.
 async fn restrict_to_visible_tags(
@@ -340,6 +245,16 @@ pub(crate) async fn read_active_documents(
     custom_id: &CustomId,
 ) -> Result<Vec<Document>> {
     let candidates = read_candidates(ctx, tenant, containers, custom_id).await?;
+    Ok(select_active(&candidates, containers, custom_id))
+}
+
+/// Returns the documents of candidates that have the customId, are in these containers, and that no
+/// merge has superseded.
+fn select_active(
+    candidates: &[Candidate],
+    containers: &[ContainerId],
+    custom_id: &CustomId,
+) -> Vec<Document> {
     let mut active: Vec<Document> = Vec::new();
     for document in candidates.iter().filter_map(Candidate::document) {
         let is_active = document.custom_id.as_ref() == Some(custom_id)
@@ -350,84 +265,7 @@ pub(crate) async fn read_active_documents(
         }
     }
 
-    Ok(active)
-}
-
-/// Returns the document that has the id of the customId in the organization, or to which a reference
-/// there leads.
-async fn find_in_organization(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    custom_id: &CustomId,
-    scope: &ContainerScope,
-) -> Result<Option<Document>> {
-    let candidates = read_candidates(ctx, tenant, &[], custom_id).await?;
-    let Some(document) = candidates.first().and_then(Candidate::document) else {
-        return Ok(None);
-    };
-    if document.custom_id.as_ref() != Some(custom_id) || document.superseded_by.is_some() {
-        return Ok(None);
-    }
-
-    let Some(document) = visible_document(ctx, tenant, &document.id).await? else {
-        return Ok(None);
-    };
-    let Some(document) = restrict_to_visible_tags(ctx, tenant, document, scope).await? else {
-        return Ok(None);
-    };
-
-    // In containers that are being merged, another document with the customId may be newer.
-    match ctx.containers.get(tenant, &document.tag).await? {
-        Some(container) if container.merge.is_some() => {
-            let found = find_by_custom_id(ctx, tenant, custom_id, &[container]).await?;
-            Ok(Some(found))
-        }
-        _ => Ok(Some(document)),
-    }
-}
-
-/// Returns the document with the customId that has its id in one of the containers.
-async fn find_by_custom_id(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    custom_id: &CustomId,
-    containers: &[Container],
-) -> Result<Document> {
-    let mut container_ids = Vec::new();
-    for container in containers {
-        container_ids.extend_from_slice(&container.ids);
-    }
-    let mut found = read_active_documents(ctx, tenant, &container_ids, custom_id).await?;
-    if !found.is_empty() {
-        let visible_tags = VisibleTags::read(ctx, tenant, containers).await?;
-        for document in &mut found {
-            let owner = containers
-                .iter()
-                .find(|container| container.ids.contains(&document.container));
-            if let Some(owner) = owner {
-                visible_tags.set_tags(document, &owner.tag);
-            }
-        }
-    }
-
-    // Of the documents that a merge has yet to examine, the newest is the one that it will keep.
-    found.sort_by_key(|document| {
-        (
-            document.tag.clone(),
-            std::cmp::Reverse(document.content_order()),
-        )
-    });
-    found.dedup_by(|older, newer| older.tag == newer.tag);
-    if found.len() > 1 {
-        let tags: Vec<&str> = found.iter().map(|document| document.tag.as_str()).collect();
-        let message = format!(
-            "several containers have this customId ({}); add containerTag",
-            tags.join(", ")
-        );
-        return Err(Error::Conflict(message));
-    }
-
-    found.pop().ok_or(Error::NotFound("Document"))
+    active
 }
 
 /// Returns the record with this id under its present tags, or `None` if they were deleted.

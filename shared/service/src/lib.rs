@@ -80,10 +80,10 @@ pub use export::{
 };
 pub use files::{PendingUpload, accept_file, begin_upload, file_download_url, protect_file};
 pub use find::{
-    ContainerScope, DocumentNameKind, add_documents_with_same_custom_ids, find_containers,
-    find_document, find_documents, find_existing_container, find_first_containers,
-    find_writable_container, read_document_text, read_present_tags, read_served_pack,
-    set_present_tags,
+    ContainerScope, DocumentNameKind, MAX_CONTAINERS_WITHOUT_TAG,
+    add_documents_with_same_custom_ids, find_containers, find_document, find_documents,
+    find_existing_container, find_first_containers, find_writable_container, read_document_text,
+    read_present_tags, read_served_pack, set_present_tags,
 };
 pub use hints::{explain_empty_list, explain_empty_result, join_reasons};
 pub use import::{ImportCounts, import_container, import_documents};

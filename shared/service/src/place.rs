@@ -19,8 +19,8 @@ use domain::ports::{AlternativeId, CreationConditions, CustomIdReference, Docume
 use domain::tag::ContainerTag;
 use domain::tenant::Tenant;
 
-/// The number of records that one read fetches.
-const BATCH_SIZE: usize = 100;
+/// The number of records that are read together.
+const BATCH_SIZE: usize = 1_000;
 /// The number of ids that are derived from a customId in the organization.
 const ORGANIZATION_IDS: usize = 2;
 
@@ -262,7 +262,7 @@ impl Candidate {
 }
 
 /// Reads what is stored under the ids that the document with a customId in these containers could
-/// have: first the two in the organization, then those in the containers.
+/// have, in the order of [`candidate_ids`].
 ///
 /// # Errors
 /// Returns the errors of the ports.
@@ -272,6 +272,47 @@ pub(crate) async fn read_candidates(
     containers: &[ContainerId],
     custom_id: &CustomId,
 ) -> Result<Vec<Candidate>> {
+    let ids = candidate_ids(tenant, containers, custom_id);
+    read_ids(ctx, tenant, ids).await
+}
+
+/// Reads what is stored under the ids that the documents with these customIds could have. Returns,
+/// for each of them in order, the ids under which something is stored.
+///
+/// # Errors
+/// Returns the errors of the ports.
+pub(crate) async fn read_candidates_of_each(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    containers: &[ContainerId],
+    custom_ids: &[CustomId],
+) -> Result<Vec<Vec<Candidate>>> {
+    let mut ids = Vec::new();
+    for (index, custom_id) in custom_ids.iter().enumerate() {
+        let candidate_ids = candidate_ids(tenant, containers, custom_id);
+        ids.extend(candidate_ids.into_iter().map(|id| (index, id)));
+    }
+
+    let mut found: Vec<Vec<Candidate>> = custom_ids.iter().map(|_| Vec::new()).collect();
+    for batch in ids.chunks(BATCH_SIZE) {
+        let batch_ids = batch.iter().map(|(_, id)| id.clone()).collect();
+        let candidates = read_ids(ctx, tenant, batch_ids).await?;
+        for ((index, _), candidate) in batch.iter().zip(candidates) {
+            if candidate.entry.is_some() {
+                found[*index].push(candidate);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the ids that the document with a customId in these containers could have: first the two
+/// in the organization, then those in the containers.
+fn candidate_ids(
+    tenant: &Tenant,
+    containers: &[ContainerId],
+    custom_id: &CustomId,
+) -> Vec<DocumentId> {
     let org = tenant.org();
     let mut ids = vec![
         DocumentId::of_custom_id(org, custom_id),
@@ -280,11 +321,12 @@ pub(crate) async fn read_candidates(
     for container in containers {
         ids.push(DocumentId::in_container(org, container, custom_id));
     }
+    ids
+}
 
-    let mut entries = Vec::new();
-    for batch in ids.chunks(BATCH_SIZE) {
-        entries.extend(ctx.documents.find(tenant, batch).await?);
-    }
+/// Reads what is stored under these ids, in their order.
+async fn read_ids(ctx: &Ctx, tenant: &Tenant, ids: Vec<DocumentId>) -> Result<Vec<Candidate>> {
+    let entries = ctx.documents.find(tenant, &ids).await?;
 
     let mut candidates = Vec::with_capacity(ids.len());
     for (id, entry) in ids.into_iter().zip(entries) {

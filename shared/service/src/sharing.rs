@@ -61,6 +61,7 @@ pub(crate) async fn find_shared(
 }
 
 /// The tags of documents in shared containers, as far as the caller reaches them.
+#[derive(Default)]
 pub(crate) struct VisibleTags(HashMap<ContainerId, Vec<ContainerTag>>);
 
 impl VisibleTags {

@@ -1,5 +1,6 @@
-//! Use cases over the ports and embedded services. The transport between them gives
-//! answers that the embedded services never give.
+//! Use cases over the ports and embedded services. The transport between them counts the calls, and
+//! gives answers that the embedded services never give.
 
 mod contention;
+mod lookup;
 mod world;

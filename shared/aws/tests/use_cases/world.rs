@@ -31,7 +31,7 @@ struct Refusal {
     answer: &'static str,
 }
 
-/// A transport to embedded services that refuses some of the calls.
+/// A transport to embedded services that counts the calls, and refuses some of them.
 #[derive(Debug, Clone)]
 pub(crate) struct RefusingTransport {
     services: InProcessTransport,
@@ -40,6 +40,7 @@ pub(crate) struct RefusingTransport {
 
 #[derive(Debug, Default)]
 struct TransportState {
+    calls: usize,
     refusals: HashMap<&'static str, Refusal>,
 }
 
@@ -55,12 +56,18 @@ impl RefusingTransport {
         self.state().refusals[operation].calls_left
     }
 
+    /// Returns the number of calls so far.
+    pub(crate) fn call_count(&self) -> usize {
+        self.state().calls
+    }
+
     fn state(&self) -> MutexGuard<'_, TransportState> {
         self.state.lock().expect("a lock")
     }
 
     fn take_refusal(&self, request: &HttpRequest) -> Option<&'static str> {
         let mut state = self.state();
+        state.calls += 1;
         let target = request.headers().get("x-amz-target")?;
         let (_, operation) = target.split_once('.')?;
         let refusal = state.refusals.get_mut(operation)?;
