@@ -99,6 +99,32 @@ async fn write_record(client: &OrgClient, at: Timestamp, containers: Vec<Contain
 }
 
 #[tokio::test]
+async fn a_request_whose_body_took_hours_to_arrive_loses_its_content() {
+    let client = OrgClient::new().await;
+    // Only the record that this test writes has contents.
+    set_log_content(&client, LogContentMode::Off).await;
+    client
+        .send_document(json!({"content": "A heron.", "containerTag": "box"}))
+        .await;
+    client.run_until_settled().await;
+
+    // The request that created the tag is logged under the hour of its arrival.
+    let container = find_container(&client, "box").await.expect("a container");
+    let arrival = container.created_at.plus_seconds(-11 * 3600);
+    write_record(&client, arrival, container.ids).await;
+    client.app.environment.clock.advance_seconds(24 * 3600);
+    assert_eq!(delete_and_wait(&client, "box").await.log_contents, 1);
+
+    let activity = &client.app.system.ctx.request_log;
+    let (records, _) = activity
+        .list_requests(&client.tenant, Hour::containing(arrival), None)
+        .await
+        .expect("a page");
+    assert_eq!(records.len(), 1);
+    assert_eq!(records[0].input, None);
+}
+
+#[tokio::test]
 async fn many_hours_of_several_containers_are_looked_through_once_and_counted_exactly() {
     let client = OrgClient::new().await;
     // Only the records that this test writes have contents.

@@ -18,12 +18,17 @@ use domain::ids::ContainerId;
 use domain::ports::BlobContent;
 use domain::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use domain::tenant::Tenant;
+use domain::time::Timestamp;
 
 /// The number of seconds for which requests that began before the deletion may still be answered.
 /// They must find what they read, and what they write must exist in order to be removed.
 pub(crate) const REQUEST_SECONDS: i64 = 60;
 /// The longest time for which a worker that began before the deletion can run, in seconds.
 const WORKER_SECONDS: i64 = 16 * 60;
+/// The longest time for which the body of a request may arrive, in seconds. The request log dates a
+/// request by its arrival, before its body is read. The largest body has 64 MiB, and a server waits
+/// 20 seconds for every 32 KiB of it, which is 11.4 hours.
+const BODY_SECONDS: i64 = 12 * 3600;
 /// The number of objects that one step removes.
 const OBJECT_PAGE_SIZE: usize = 250;
 
@@ -39,7 +44,7 @@ pub(super) async fn step(ctx: &Ctx, tenant: &Tenant, purge: &mut ContainerPurge)
         (PurgePhase::RequestLog { hour }, _) => request_log::plan(ctx, tenant, purge, hour).await?,
         (_, None) => {
             purge.phase = PurgePhase::RequestLog {
-                hour: first_hour(ctx, purge),
+                hour: first_hour(ctx.clock.now(), purge),
             }
         }
         (PurgePhase::Documents | PurgePhase::Superseded, Some(container)) => {
@@ -127,18 +132,15 @@ async fn plan_objects(
 
 /// Returns the first hour whose requests can show the content. In the second pass, returns the
 /// first hour whose requests can still have been under way at the deletion.
-fn first_hour(ctx: &Ctx, purge: &ContainerPurge) -> Hour {
-    if purge.verifying {
-        return Hour::containing(purge.deleted_at.plus_seconds(-WORKER_SECONDS));
-    }
-    let retained_since = ctx.clock.now().plus_seconds(-RETENTION_SECONDS);
-    // The request that created the tag came before it.
-    Hour::containing(
-        purge
-            .tag_created_at
-            .max(retained_since)
-            .plus_seconds(-REQUEST_SECONDS),
-    )
+fn first_hour(now: Timestamp, purge: &ContainerPurge) -> Hour {
+    let start = if purge.verifying {
+        purge.deleted_at.plus_seconds(-WORKER_SECONDS)
+    } else {
+        // The request that created the tag came before it.
+        let retained_since = now.plus_seconds(-RETENTION_SECONDS);
+        purge.tag_created_at.max(retained_since)
+    };
+    Hour::containing(start.plus_seconds(-BODY_SECONDS))
 }
 
 /// Begins the second pass once no worker can still be under way, and ends the purge after it.
@@ -190,4 +192,45 @@ async fn count_existing(ctx: &Ctx, tenant: &Tenant, blobs: &[BlobRef]) -> Result
             .count() as u64;
     }
     Ok(existing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::tag::ContainerTag;
+
+    fn purge(tag_created_at: Timestamp, deleted_at: Timestamp) -> ContainerPurge {
+        ContainerPurge {
+            tag: ContainerTag::default_tag(),
+            containers: vec![ContainerId::random()],
+            tag_created_at,
+            deleted_at,
+            container: 0,
+            phase: PurgePhase::Documents,
+            cursor: None,
+            pending: PendingErasure::default(),
+            report: PurgeReport::default(),
+            verifying: false,
+        }
+    }
+
+    #[test]
+    fn requests_whose_bodies_took_hours_to_arrive_are_searched() {
+        let created_at = Timestamp::from_millis(1_767_225_600_000);
+        let deleted_at = created_at.plus_seconds(48 * 3600);
+        let hour = |at: Timestamp, hours_before: i64| {
+            Hour::containing(at.plus_seconds(-hours_before * 3600))
+        };
+
+        let mut purge = purge(created_at, deleted_at);
+        assert!(first_hour(deleted_at, &purge) <= hour(created_at, 11));
+
+        purge.verifying = true;
+        assert!(first_hour(deleted_at, &purge) <= hour(deleted_at, 11));
+
+        // Records from before the retention period are gone.
+        purge.verifying = false;
+        let now = created_at.plus_seconds(RETENTION_SECONDS + 48 * 3600);
+        assert!(first_hour(now, &purge) > hour(created_at, 0));
+    }
 }
