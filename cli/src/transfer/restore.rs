@@ -7,8 +7,8 @@ use domain::{Container, ContainerId, ContainerTag, MemoryEdit, ProfileBucket, Se
 use serde::de::DeserializeOwned;
 use service::Ctx;
 use service::{
-    ContainerCopy, DocumentCopy, apply_memory_edits, change_settings, import_container,
-    import_documents,
+    ContainerCopy, DocumentCopy, apply_memory_edits, change_settings, check_still_importable,
+    import_container, import_documents,
 };
 
 use super::ContainerReader;
@@ -206,6 +206,8 @@ impl Restore<'_> {
             edits.entry(id).or_default().push(edit);
         }
         for (id, edits) in edits {
+            check_still_importable(self.ctx, self.tenant, &container.clone().with_primary(&id))
+                .await?;
             self.report.edits += apply_new_edits(self.ctx, self.tenant, &id, edits).await?;
         }
 

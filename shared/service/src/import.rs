@@ -231,19 +231,39 @@ fn missing_in(container: &Container, copy: &ContainerCopy) -> ContainerChange {
     }
 }
 
+/// Checks whether the tag of a container still has its primary physical container. What an import
+/// that runs for long writes after the deletion would exist again after the purge.
+///
+/// # Errors
+/// Returns [`Error::Conflict`] when the container was deleted or is being merged, and the errors of
+/// the ports.
+pub async fn check_still_importable(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    container: &Container,
+) -> Result<()> {
+    let present = ctx.containers.get(tenant, &container.tag).await?;
+    match present.filter(|present| present.ids.contains(container.primary_id())) {
+        Some(present) => present.check_writable(),
+        None => Err(Error::Conflict(DELETED_CONTAINER_MESSAGE.into())),
+    }
+}
+
 /// Writes copies of documents. Documents that were done are searchable at once, with the chunks and
 /// statements they had; the others are sent to be processed. A document that already exists is left
 /// alone, so calling it again resumes an interrupted import.
 ///
 /// # Errors
-/// Returns [`Error::Invalid`] for a copy that cannot be read, and the errors of the ports. After an
-/// error, some documents are written.
+/// Returns [`Error::Invalid`] for a copy that cannot be read, the errors of
+/// [`check_still_importable`], and those of the ports. After an error, some documents are written.
 pub async fn import_documents(
     ctx: &Ctx,
     tenant: &Tenant,
     container: &Container,
     copies: Vec<DocumentCopy>,
 ) -> Result<ImportCounts> {
+    check_still_importable(ctx, tenant, container).await?;
+
     let mut imported = ImportCounts::default();
     let mut together = Vec::new();
     for copy in copies {

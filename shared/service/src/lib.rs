@@ -86,7 +86,7 @@ pub use find::{
     read_present_tags, read_served_pack, set_present_tags,
 };
 pub use hints::{explain_empty_list, explain_empty_result, join_reasons};
-pub use import::{ImportCounts, import_container, import_documents};
+pub use import::{ImportCounts, check_still_importable, import_container, import_documents};
 pub use items::{
     ItemDocument, file_item, item_custom_id, item_document_id, refile_item, release_claim,
     release_item,

@@ -2,5 +2,6 @@
 //! gives answers that the embedded services never give.
 
 mod contention;
+mod import;
 mod lookup;
 mod world;
