@@ -14,6 +14,7 @@ use domain::{
     ProfileBucket, SharedContainer, Task, TaskId,
 };
 use domain::{Tenant, Timestamp};
+use tracing::warn;
 
 use crate::error::{condition_held, port_error};
 use crate::records::containers::{
@@ -139,7 +140,7 @@ impl Containers for DynamoContainers {
         let writes = self.deletion_writes(tenant, container, shared)?;
         let is_deleted = self.begin_task(tenant, task, writes).await?;
         if is_deleted {
-            self.release_tag(tenant).await?;
+            self.count_removed_tag(tenant).await;
         }
         Ok(is_deleted)
     }
@@ -286,6 +287,17 @@ impl Containers for DynamoContainers {
 }
 
 impl DynamoContainers {
+    /// Counts one tag less after the change that removed it. The change is done, so an error is only
+    /// logged: the count then stays one too high.
+    async fn count_removed_tag(&self, tenant: &Tenant) {
+        if let Err(error) = self.release_tag(tenant).await {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "a deleted container tag is still counted"
+            );
+        }
+    }
+
     /// Changes the number of tags by `delta` if `condition` holds, in which `bound` is the value of
     /// `:bound`. Returns whether it held.
     async fn add_to_tag_count(

@@ -10,6 +10,7 @@ use domain::tag::{ContainerTag, MAX_TAGS_PER_DOCUMENT};
 use domain::task::MAX_CONTAINERS_PER_TAG;
 use domain::tenant::Tenant;
 use domain::time::Timestamp;
+use tracing::warn;
 
 /// Returns the container of a tag with the caller's context. Creates it if necessary.
 ///
@@ -59,8 +60,13 @@ pub async fn create_container(
         .containers
         .create_tag(tenant, tag, id.clone(), now)
         .await?;
-    if container.ids != [id] {
-        ctx.containers.release_tag(tenant).await?;
+    if container.ids != [id]
+        && let Err(error) = ctx.containers.release_tag(tenant).await
+    {
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "a container tag that another request created is counted twice"
+        );
     }
     Ok(container)
 }

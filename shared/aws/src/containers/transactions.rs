@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::builders::UpdateBuilder;
 use aws_sdk_dynamodb::types::{AttributeValue, Delete, Put, TransactWriteItem, Update};
-use domain::ports::{Containers, PortResult};
+use domain::ports::PortResult;
 use domain::{
     Container, ContainerId, ContainerTag, MergeRole, PortError, SharedContainer, Task, TaskId,
     Tenant,
@@ -312,7 +312,7 @@ impl DynamoContainers {
                 .condition_expression(condition)
                 .expression_attribute_values(":role", role.into());
             if condition_held(delete.send().await)? {
-                self.release_tag(tenant).await?;
+                self.count_removed_tag(tenant).await;
             }
         } else {
             let update = client.update_item().table_name(&self.0.name).set_key(key);

@@ -2,6 +2,7 @@
 //! gives answers that the embedded services never give.
 
 mod contention;
+mod deletion;
 mod import;
 mod lookup;
 mod world;

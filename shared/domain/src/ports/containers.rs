@@ -17,12 +17,15 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait Containers: Send + Sync {
     /// Counts one more tag, unless the organization already has `limit`. Returns whether the tag
-    /// was counted. A tag is counted before it is created. The count can be off by the number of
-    /// requests that broke off, and does not include tags from before counting was introduced.
+    /// was counted. A tag is counted before it is created. The count is too high by the number of
+    /// requests that broke off and of tags whose deletion could not be counted. Nothing corrects it:
+    /// the limit is then reached by so many tags too early. It does not include tags from before
+    /// counting was introduced.
     async fn reserve_tag(&self, tenant: &Tenant, limit: u64) -> PortResult<bool>;
 
     /// Counts one tag less, because a tag was counted but not created. [`Containers::delete_tag`]
-    /// and [`Containers::end_merge_role`] do this themselves for the tags that they delete.
+    /// and [`Containers::end_merge_role`] do this themselves for the tags that they delete, and
+    /// succeed even if the count cannot be changed.
     async fn release_tag(&self, tenant: &Tenant) -> PortResult<()>;
 
     /// Returns the container behind a tag.
