@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::OrgClient;
 use crate::containers::{compact, index_head};
+use crate::delete_container::{deletion_status, tag_path};
 
 pub(crate) const TAG: &str = "home";
 
@@ -366,6 +367,32 @@ async fn a_document_that_got_its_custom_id_later_keeps_its_id() {
     );
     let again = import_lines(&there, &lines).await;
     assert_eq!(again.documents.already_present, 3);
+}
+
+#[tokio::test]
+async fn a_container_that_is_imported_again_shows_nothing_from_before_its_deletion() {
+    let client = OrgClient::new().await;
+    client
+        .add_document(json!({"content": "Gulls nest on the roof.", "containerTag": TAG}))
+        .await;
+    client.run_until_settled().await;
+    let lines = export_lines(&client, TAG).await;
+    client
+        .add_document(json!({"content": "Seals sleep on the rocks.", "containerTag": TAG}))
+        .await;
+    client.run_until_settled().await;
+
+    // The view of the container stays warm, because nothing is searched until it exists again.
+    assert!(client.search_finds("Seals").await);
+    let answer = client.delete(&tag_path(TAG)).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    client.run_until_settled().await;
+    let deletion = deletion_status(&client, &answer.body["deletionId"]).await;
+    assert_eq!(deletion["status"], "completed", "{deletion}");
+    import_lines(&client, &lines).await;
+
+    assert!(client.search_finds("Gulls").await);
+    assert!(!client.search_finds("Seals").await);
 }
 
 #[tokio::test]

@@ -61,6 +61,7 @@ impl DynamoIndex {
             document_count,
             last_removal,
             pending_listed_at,
+            incarnation,
             ..
         } = HeadRecord::ATTRIBUTES;
         let DueAttributes { shard, due_at } = DueRecord::ATTRIBUTES;
@@ -75,6 +76,12 @@ impl DynamoIndex {
 
         if pending_listed {
             set += &format!(", {pending_listed_at} = :next");
+        }
+
+        if head.seq == 0 {
+            let token = string_value(Revision::random().as_str());
+            set += &format!(", {incarnation} = :incarnation");
+            update = update.expression_attribute_values(":incarnation", token);
         }
 
         if changes.iter().any(DocumentChange::removes_content) {

@@ -475,8 +475,12 @@ fn count_open(result: &'static str) {
 
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of
 /// segments, so a compaction matters only when the tail has become long, or when the view still reads
-/// segments that the compaction has replaced some time ago.
+/// segments that the compaction has replaced some time ago. A view of a container that was deleted and
+/// imported again meanwhile is of another log.
 fn is_usable<V: ContainerView>(loaded: &mut Loaded<V>, state: &ContainerState) -> bool {
+    if loaded.incarnation != state.head.incarnation {
+        return false;
+    }
     let mut partial = loaded.view.partial_segments().iter();
     let is_whole = partial.clone().all(PartialSegment::is_whole);
     if partial.any(PartialSegment::is_stale) {
@@ -501,4 +505,106 @@ fn is_damaged<V: ContainerView>(loaded: &Loaded<V>, head: &IndexHead) -> bool {
 fn is_lost<V: ContainerView>(loaded: &Loaded<V>) -> bool {
     let mut partial = loaded.view.partial_segments().iter();
     partial.any(PartialSegment::is_lost)
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use domain::{BlobRef, Document, DocumentId, LogRecord, SegmentRef};
+
+    use super::*;
+    use crate::view::FetchedBlobs;
+
+    /// A view that holds nothing.
+    #[derive(Debug, Clone)]
+    struct EmptyView;
+
+    #[async_trait]
+    impl ContainerView for EmptyView {
+        fn empty(_: &ContainerId) -> Self {
+            Self
+        }
+
+        async fn read_segments(
+            &mut self,
+            _: &Ctx,
+            _: &Tenant,
+            _: &[SegmentRef],
+            _: SegmentReading,
+        ) -> PortResult<bool> {
+            Ok(true)
+        }
+
+        fn partial_segments(&self) -> &[PartialSegment] {
+            &[]
+        }
+
+        async fn recover_from_documents(
+            &mut self,
+            _: &Ctx,
+            _: &Tenant,
+            _: &[Document],
+        ) -> PortResult<()> {
+            Ok(())
+        }
+
+        fn list_blobs(_: &[LogRecord]) -> Vec<BlobRef> {
+            Vec::new()
+        }
+
+        async fn apply_records(
+            &mut self,
+            _: &Ctx,
+            _: &Tenant,
+            _: &[LogRecord],
+            _: FetchedBlobs,
+        ) -> PortResult<()> {
+            Ok(())
+        }
+
+        fn take_unreadable(&mut self) -> Vec<DocumentId> {
+            Vec::new()
+        }
+
+        fn size_bytes(&self) -> usize {
+            0
+        }
+
+        fn expected_bytes(_: &IndexHead, _: SegmentReading) -> usize {
+            0
+        }
+
+        fn tail_len(&self) -> usize {
+            0
+        }
+    }
+
+    #[test]
+    fn a_view_of_another_incarnation_of_the_container_is_not_usable() {
+        let now = Timestamp::from_millis(0);
+        let state = |incarnation: Option<&str>| {
+            let head = IndexHead {
+                seq: 1,
+                incarnation: incarnation.map(str::to_owned),
+                ..IndexHead::default()
+            };
+            ContainerState::of_head(head, now)
+        };
+
+        for (incarnation, is_same) in [(Some("a"), true), (Some("b"), false), (None, false)] {
+            let mut loaded = Loaded {
+                seq: 2,
+                generation: 0,
+                incarnation: Some("a".into()),
+                current_at: now,
+                is_recovered: false,
+                view: EmptyView,
+            };
+            assert_eq!(
+                is_usable(&mut loaded, &state(incarnation)),
+                is_same,
+                "{incarnation:?}"
+            );
+        }
+    }
 }

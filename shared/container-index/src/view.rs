@@ -183,6 +183,8 @@ pub(crate) struct Loaded<V> {
     pub(crate) seq: u64,
     /// The generation of the segments on which the view was built.
     pub(crate) generation: u64,
+    /// The incarnation of the container: the same log has the same one.
+    pub(crate) incarnation: Option<String>,
     /// The last time at which these were seen to be the segments of the container.
     pub(crate) current_at: Timestamp,
     /// `true` if segments could not be read, so that compaction has to rewrite them.
@@ -216,6 +218,7 @@ impl<V: ContainerView> Loaded<V> {
             let mut loaded = Self {
                 seq,
                 generation,
+                incarnation: head.incarnation.clone(),
                 current_at: read_at,
                 is_recovered: false,
                 view: V::empty(id),
@@ -274,6 +277,7 @@ impl<V: ContainerView> Loaded<V> {
         let mut loaded = Self {
             seq,
             generation,
+            incarnation: head.incarnation.clone(),
             current_at: ctx.clock.now(),
             is_recovered: true,
             view: V::empty(id),

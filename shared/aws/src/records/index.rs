@@ -30,6 +30,9 @@ record! {
         /// container that belong there. A program without that index commits without this number.
         #[serde(rename = "pl")]
         pending_listed_at: Option<u64>,
+        /// The token that the first commit has given to the head.
+        #[serde(rename = "inc")]
+        incarnation: Option<String>,
         /// The token of the compaction that has the lease.
         #[serde(rename = "lt")]
         lease_token: Option<String>,
@@ -70,6 +73,7 @@ pub(crate) fn read_head(item: Item) -> PortResult<IndexHead> {
         last_removal: record.last_removal,
         pending_listed: record.pending_listed_at.is_some()
             && record.pending_listed_at == record.last_sequence,
+        incarnation: record.incarnation,
     })
 }
 

@@ -25,7 +25,7 @@ pub(crate) const TABLES: [&str; 3] = [RECORDS_TABLE.name, SECRETS_TABLE.name, AC
 /// The value that stands for every random token. It is a valid token itself.
 const RANDOM_TOKEN: &str = "RRRRRRRRRRRRRRRRRRRRRR";
 /// The attributes that hold a random token, if they hold text.
-const TOKEN_ATTRIBUTES: [&str; 3] = ["w", "token", "ver"];
+const TOKEN_ATTRIBUTES: [&str; 4] = ["w", "token", "ver", "inc"];
 /// The attribute that holds the ciphertext of a secret, which differs with each encryption.
 const CIPHERTEXT_ATTRIBUTE: &str = "sealed";
 

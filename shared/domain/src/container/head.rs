@@ -24,6 +24,10 @@ pub struct IndexHead {
     /// Set if [`crate::ports::Documents::list_pending`] finds every unfinished or failed document of
     /// the container. It misses some that were accepted before such documents were listed.
     pub pending_listed: bool,
+    /// A random token that the first commit gives to the head. After a deletion, an import may make the
+    /// same container again, whose head then counts from the beginning under another token. `None`
+    /// for heads from before there were tokens.
+    pub incarnation: Option<String>,
 }
 
 impl IndexHead {
