@@ -21,6 +21,9 @@ use domain::tenant::Tenant;
 
 /// The number of records that are read together.
 const BATCH_SIZE: usize = 1_000;
+/// The most ids whose state a write can require. A transaction has at most 100 items, of which a move
+/// needs five: the head, the log record, the document, a reference, and a purge record.
+const MAX_ALTERNATIVES: usize = 95;
 /// The number of ids that are derived from a customId in the organization.
 const ORGANIZATION_IDS: usize = 2;
 
@@ -70,7 +73,8 @@ pub(crate) struct LocatedDocument {
 /// documents have the customId, those in the container come first, and then the newest.
 ///
 /// # Errors
-/// Returns the errors of the ports.
+/// Returns [`Error::Invalid`] for a new one if its tags have too many containers, and the errors of
+/// the ports.
 pub(crate) async fn locate_document(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -112,7 +116,8 @@ pub(crate) async fn locate_document(
 /// customId could have.
 ///
 /// # Errors
-/// Returns [`Error::Conflict`] if another document has the customId, and the errors of the ports.
+/// Returns [`Error::Conflict`] if another document has the customId, [`Error::Invalid`] if the tags
+/// have too many containers, and the errors of the ports.
 pub(crate) async fn find_reference(
     ctx: &Ctx,
     tenant: &Tenant,
@@ -153,7 +158,7 @@ pub(crate) async fn find_reference(
         }
     };
 
-    let mut alternatives = alternatives_to(&id, &candidates);
+    let mut alternatives = alternatives_to(&id, &candidates)?;
     alternatives.retain(|alternative| alternative.id != document.id);
     Ok((reference, alternatives))
 }
@@ -373,7 +378,7 @@ async fn find_free_location(
         let alternatives = if candidates.iter().all(|candidate| candidate.entry.is_none()) {
             Vec::new()
         } else {
-            alternatives_to(&candidate.id, candidates)
+            alternatives_to(&candidate.id, candidates)?
         };
         let conditions = CreationConditions {
             alternatives,
@@ -389,7 +394,10 @@ async fn find_free_location(
 
 /// Returns the ids where the document with a customId could be other than `id`, as they were found:
 /// the other candidates, and the documents to which references lead.
-fn alternatives_to(id: &DocumentId, candidates: &[Candidate]) -> Vec<AlternativeId> {
+///
+/// # Errors
+/// Returns [`Error::Invalid`] if there are more than a write can check.
+fn alternatives_to(id: &DocumentId, candidates: &[Candidate]) -> Result<Vec<AlternativeId>> {
     let mut alternatives: Vec<AlternativeId> = Vec::new();
     for candidate in candidates {
         for found in [Some(candidate.as_found()), candidate.target_as_found()] {
@@ -402,7 +410,17 @@ fn alternatives_to(id: &DocumentId, candidates: &[Candidate]) -> Vec<Alternative
         }
     }
 
-    alternatives
+    if alternatives.len() > MAX_ALTERNATIVES {
+        return Err(Error::invalid_field(
+            "containerTags",
+            format!(
+                "together, these container tags are combined with others in {} ways, too many for a \
+                 customId to be checked in each; use fewer of these tags, or no customId",
+                candidates.len() - ORGANIZATION_IDS
+            ),
+        ));
+    }
+    Ok(alternatives)
 }
 
 /// Checks whether several tags mean this document: it has all of them, or only some of them.
@@ -432,4 +450,32 @@ async fn reached(ctx: &Ctx, tenant: &Tenant, document: &Document) -> Result<Opti
     let mut document = document.clone();
     document.set_tags(&tags);
     Ok(Some(document))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(count: usize) -> Vec<Candidate> {
+        let absent = || Candidate {
+            id: DocumentId::random(),
+            entry: None,
+            referenced: None,
+        };
+        std::iter::repeat_with(absent).take(count).collect()
+    }
+
+    #[test]
+    fn more_ids_than_a_transaction_can_check_are_refused() {
+        let most = candidates(MAX_ALTERNATIVES + 1);
+        let alternatives = alternatives_to(&most[0].id, &most).unwrap();
+        assert_eq!(alternatives.len(), MAX_ALTERNATIVES);
+
+        let too_many = candidates(MAX_ALTERNATIVES + 2);
+        let refused = alternatives_to(&too_many[0].id, &too_many).unwrap_err();
+        let Error::Invalid { message, .. } = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(message.contains("use fewer of these tags"), "{message}");
+    }
 }
