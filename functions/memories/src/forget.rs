@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use domain::{
     ContainerId, ContainerTag, Document, Error, MemoryEdit, MemoryId, Result, Tenant, Timestamp,
+    TopicId,
 };
 use edge::{ApiResult, Auth, Json, MAX_ENTRIES, WriteContent};
 use openapi::{ErrorAnswer, Operation};
@@ -69,6 +70,7 @@ enum TargetKind {
 pub(crate) struct MemoryToForget {
     container: ContainerId,
     pub(crate) memory: MemoryId,
+    topic: TopicId,
     /// The time of the forgetting. It is not before the last statement of the memory, because any
     /// later statement makes a new memory.
     at: Timestamp,
@@ -76,10 +78,10 @@ pub(crate) struct MemoryToForget {
 
 impl MemoryToForget {
     pub(crate) fn new(located: &LocatedMemory<'_>, now: Timestamp) -> Self {
-        let memory = located.memory.id.clone();
         Self {
             container: located.container.clone(),
-            memory,
+            memory: located.memory.id.clone(),
+            topic: located.memory.topic.clone(),
             at: now.max(located.last_said()),
         }
     }
@@ -134,12 +136,14 @@ pub(crate) async fn forget_memories(
     for MemoryToForget {
         container,
         memory,
+        topic,
         at,
     } in to_forget
     {
         let reason = reason.map(str::to_owned);
         let edit = MemoryEdit::Forget {
             memory: memory.clone(),
+            topic: Some(topic.clone()),
             reason,
             at: *at,
         };

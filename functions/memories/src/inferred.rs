@@ -127,9 +127,9 @@ pub(crate) async fn review_inferred(
     let located = container_memories.read(ctx, &tenant, read).await?;
     let located = located.ok_or(Error::NotFound("Memory"))?;
     check_reviewable(&located.memory, container_memories.now)?;
-    let memory = located.memory.id.clone();
     let edit = MemoryEdit::Review {
-        memory,
+        memory: located.memory.id.clone(),
+        topic: Some(located.memory.topic.clone()),
         review: request.action,
         at: container_memories.now,
     };

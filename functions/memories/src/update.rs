@@ -289,17 +289,20 @@ fn has_topic_of(old: &LocatedMemory<'_>, statement: &Statement) -> bool {
 /// Returns the edits that make the correction. An inference would be drawn again from its sources,
 /// so it is forgotten as well.
 fn correction_edits(old: &Memory, version: Statement, at: Timestamp) -> Vec<MemoryEdit> {
-    let (memory, topic) = (old.id.clone(), old.topic.clone());
-    let update = MemoryEdit::Update {
-        memory: memory.clone(),
-        topic,
+    let mut edits = vec![MemoryEdit::Update {
+        memory: old.id.clone(),
+        topic: old.topic.clone(),
         version: Box::new(version),
-    };
-    let reason = Some("corrected".to_owned());
-    let forget = old
-        .is_derived()
-        .then_some(MemoryEdit::Forget { memory, reason, at });
-    [Some(update), forget].into_iter().flatten().collect()
+    }];
+    if old.is_derived() {
+        edits.push(MemoryEdit::Forget {
+            memory: old.id.clone(),
+            topic: Some(old.topic.clone()),
+            reason: Some("corrected".to_owned()),
+            at,
+        });
+    }
+    edits
 }
 
 impl UpdateResponse {

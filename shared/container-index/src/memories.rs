@@ -497,8 +497,8 @@ impl<I: MemoryIndex> Inner<I> {
         for (document, statements) in &changes.inserted {
             self.insert_document(document, statements.clone());
         }
-        // An edit may name a memory of these documents. One of an unknown memory would compute all
-        // memories anew.
+        // An edit may name a memory of these documents. One of an unknown memory that does not name its
+        // topic would compute all memories anew.
         self.update_changed_memories();
         for edit in &changes.edits {
             self.ledger.apply_edit(edit);

@@ -297,9 +297,9 @@ pub enum ReviewDecision {
     Undo,
 }
 
-/// An edit: a caller's change to a memory. It names the memory only by its id, which is a digest.
-/// An edit therefore reveals nothing about a statement whose document is gone, and still keeps that
-/// statement from coming back.
+/// An edit: a caller's change to a memory. It names the memory and its topic only by their ids, which
+/// are digests. An edit therefore reveals nothing about a statement whose document is gone, and still
+/// keeps that statement from coming back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "lowercase")]
 pub enum MemoryEdit {
@@ -316,6 +316,9 @@ pub enum MemoryEdit {
     Forget {
         /// The id of the memory.
         memory: MemoryId,
+        /// The topic of the memory. Earlier versions did not store it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        topic: Option<TopicId>,
         /// The reason, in the caller's words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
@@ -326,6 +329,9 @@ pub enum MemoryEdit {
     Review {
         /// The id of the memory.
         memory: MemoryId,
+        /// The topic of the memory. Earlier versions did not store it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        topic: Option<TopicId>,
         /// The decision.
         review: ReviewDecision,
         /// The time of the edit.
@@ -350,6 +356,21 @@ mod tests {
             StatementSet::decode(&statements.encode()).unwrap(),
             statements
         );
+    }
+
+    #[test]
+    fn edits_without_a_topic_stay_readable() {
+        for stored in [
+            r#"{"act":"forget","memory":"mmmmmmmmmmmmmmmmmmmmmm","reason":"moved","at":"2025-04-15T00:00:00.000Z"}"#,
+            r#"{"act":"review","memory":"mmmmmmmmmmmmmmmmmmmmmm","review":"approve","at":"2025-04-15T00:00:00.000Z"}"#,
+        ] {
+            let edit: MemoryEdit = serde_json::from_str(stored).unwrap();
+            assert!(matches!(
+                edit,
+                MemoryEdit::Forget { topic: None, .. } | MemoryEdit::Review { topic: None, .. }
+            ));
+            assert_eq!(serde_json::to_string(&edit).unwrap(), stored);
+        }
     }
 
     #[test]

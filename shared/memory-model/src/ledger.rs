@@ -127,6 +127,9 @@ impl Record for BTreeSet<TopicId> {}
 /// The edits of callers to one memory, other than new versions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct MemoryEdits {
+    /// The topic of the memory, if an edit named it. Earlier programs did not store it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    topic: Option<TopicId>,
     /// The last forget. Earlier programs know no other, and hide the memory by it.
     forgotten: Option<ForgetRecord>,
     /// The forgets before it by time, for questions about the past. Earlier programs did not store them.
@@ -138,6 +141,14 @@ struct MemoryEdits {
 impl Record for MemoryEdits {}
 
 impl MemoryEdits {
+    /// Keeps the topic that an edit names. Returns the topic that is known then.
+    fn keep_topic(&mut self, named: Option<&TopicId>) -> Option<TopicId> {
+        if self.topic.is_none() {
+            self.topic = named.cloned();
+        }
+        self.topic.clone()
+    }
+
     /// Returns the latest decision, unless it was undone.
     fn review(&self) -> Option<ReviewDecision> {
         let (_, last) = self.reviews.iter().max_by_key(|(at, _)| *at)?;
@@ -266,34 +277,50 @@ impl Ledger {
                 }
                 self.dirty.insert(topic.clone());
             }
-            MemoryEdit::Forget { memory, reason, at } => {
+            MemoryEdit::Forget {
+                memory,
+                topic,
+                reason,
+                at,
+            } => {
                 let forget = ForgetRecord {
                     at: *at,
                     reason: reason.clone(),
                 };
-                self.edits.get_or_default(memory).add_forget(forget);
-                self.mark_dirty(memory);
+                let memory_edits = self.edits.get_or_default(memory);
+                memory_edits.add_forget(forget);
+                let topic = memory_edits.keep_topic(topic.as_ref());
+                self.mark_dirty(memory, topic);
             }
-            MemoryEdit::Review { memory, review, at } => {
-                let reviews = &mut self.edits.get_or_default(memory).reviews;
-                if !reviews.contains(&(*at, *review)) {
-                    reviews.push((*at, *review));
+            MemoryEdit::Review {
+                memory,
+                topic,
+                review,
+                at,
+            } => {
+                let memory_edits = self.edits.get_or_default(memory);
+                if !memory_edits.reviews.contains(&(*at, *review)) {
+                    memory_edits.reviews.push((*at, *review));
                 }
-                self.mark_dirty(memory);
+                let topic = memory_edits.keep_topic(topic.as_ref());
+                self.mark_dirty(memory, topic);
             }
         }
     }
 
-    fn mark_dirty(&mut self, memory: &MemoryId) {
-        match self.memories.get(memory) {
-            Some(existing) => {
-                self.open_statements(&existing.topic, None);
-                self.dirty.insert(existing.topic.clone());
-            }
-            // The id may be that of another occurrence of a memory that exists, so every topic is
-            // recomputed.
-            None => self.dirty = DirtyTopics::All,
-        }
+    /// Marks the topic of a memory whose edits have changed. The memory itself
+    /// may be yet to be fetched, or exist no longer, so it is read only if the topic is not given.
+    fn mark_dirty(&mut self, memory: &MemoryId, topic: Option<TopicId>) {
+        let topic = topic.or_else(|| Some(self.memories.get(memory)?.topic.clone()));
+        let Some(topic) = topic else {
+            // Edits of earlier programs do not name the topic. The id may be that of another occurrence of
+            // a memory that exists, so every topic is recomputed.
+            self.dirty = DirtyTopics::All;
+            return;
+        };
+
+        self.open_statements(&topic, None);
+        self.dirty.insert(topic);
     }
 
     /// Returns the ids of [`Ledger::memories_of_topic`].
@@ -346,6 +373,7 @@ impl Ledger {
             for forget in memory_edits.forgets() {
                 edits.push(MemoryEdit::Forget {
                     memory: memory.clone(),
+                    topic: memory_edits.topic.clone(),
                     reason: forget.reason.clone(),
                     at: forget.at,
                 });
@@ -353,6 +381,7 @@ impl Ledger {
             for (at, review) in &memory_edits.reviews {
                 edits.push(MemoryEdit::Review {
                     memory: memory.clone(),
+                    topic: memory_edits.topic.clone(),
                     review: *review,
                     at: *at,
                 });

@@ -80,6 +80,7 @@ fn superseded_document() -> Document {
 fn forgetting_edit() -> MemoryEdit {
     MemoryEdit::Forget {
         memory: from_json(json!("memory0000000000000000")),
+        topic: None,
         reason: Some("no \"longer\" true".to_owned()),
         at: LAST_TIME,
     }

@@ -313,6 +313,7 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
         };
         ledger.apply_edit(&MemoryEdit::Review {
             memory: concluded.id.clone(),
+            topic: Some(concluded.topic.clone()),
             review,
             at,
         });
@@ -333,6 +334,7 @@ fn what_is_known_of_a_named_relative_is_concluded_until_it_is_declined() {
 fn forget(memory: &MemoryId, at: i64) -> MemoryEdit {
     MemoryEdit::Forget {
         memory: memory.clone(),
+        topic: None,
         reason: None,
         at: day(at),
     }
@@ -469,6 +471,7 @@ fn what_callers_did_can_be_told_to_another_ledger() {
 
     let review = |review, at| MemoryEdit::Review {
         memory: concluded.clone(),
+        topic: None,
         review,
         at: day(at),
     };

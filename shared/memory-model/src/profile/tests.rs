@@ -227,6 +227,7 @@ fn what_is_forgotten_or_expired_is_never_shown() {
     {
         ledger.apply_edit(&MemoryEdit::Forget {
             memory,
+            topic: None,
             reason: None,
             at: day(6),
         });

@@ -1,5 +1,6 @@
 //! Memories that callers forget, say again and forget again.
 
+use domain::memory::ReviewDecision;
 use domain::{MemoryEdit, MemoryId};
 use serde_json::json;
 
@@ -9,7 +10,17 @@ use super::{
     lives_in, statement,
 };
 use crate::ledger::records::{MapStore, Record};
-use crate::ledger::{Ledger, MemoryEdits};
+use crate::ledger::{Ledger, Memory, MemoryEdits};
+
+/// Returns the edit that forgets a memory, with its topic.
+pub(super) fn forget_on_topic(memory: &Memory, at: i64) -> MemoryEdit {
+    MemoryEdit::Forget {
+        memory: memory.id.clone(),
+        topic: Some(memory.topic.clone()),
+        reason: None,
+        at: day(at),
+    }
+}
 
 /// Returns a ledger whose memory was forgotten on day 5, said again on day 6 by another document under
 /// the same id, and forgotten again on day 10.
@@ -53,6 +64,30 @@ fn a_memory_can_be_forgotten_again_after_it_was_said_again() {
 }
 
 #[test]
+fn the_topic_that_an_edit_names_is_stored_and_listed() {
+    let mut ledger = ledger([document_statements(1, vec![lives_in("Bonn", 1)])]);
+    let memory = find_memory(&ledger, "User lives in Bonn.").clone();
+    let edits = [
+        forget_on_topic(&memory, 5),
+        MemoryEdit::Review {
+            memory: memory.id.clone(),
+            topic: Some(memory.topic.clone()),
+            review: ReviewDecision::Approve,
+            at: day(6),
+        },
+    ];
+    for edit in &edits {
+        ledger.apply_edit(edit);
+    }
+    ledger.recompute_memories();
+    assert_eq!(ledger.list_edits(), edits);
+
+    let restored = store_and_restore(&ledger, &mut MapStore::default());
+    assert_eq!(restored.forgets_and_reviews(), edits);
+    assert_eq!(ledger.without_memories().list_edits(), edits);
+}
+
+#[test]
 fn what_is_said_and_forgotten_three_times_is_forgotten() {
     let mut ledger = ledger([]);
     for (number, said_day) in [(1, 1), (2, 6), (3, 12)] {
@@ -76,6 +111,7 @@ fn the_order_and_the_repetition_of_forgets_change_nothing() {
     // Of two at the same time, the first one stays.
     ledger.apply_edit(&MemoryEdit::Forget {
         memory: id.clone(),
+        topic: None,
         reason: Some("again".to_owned()),
         at: day(5),
     });

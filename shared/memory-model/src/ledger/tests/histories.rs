@@ -7,6 +7,7 @@ use domain::{ContainerId, MemoryEdit, RetractionEffect, Statement};
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use super::forgets::forget_on_topic;
 use super::retractions::retracting;
 use super::{DocumentStatements, day, document_statements, forget, lives_in, statement};
 use crate::ledger::records::MapStore;
@@ -117,6 +118,7 @@ proptest! {
     /// are recomputed at any point, and stored and restored at any point, ends in the state of a ledger into
     /// which the remaining documents were inserted at once. Each recomputation reports exactly the changes.
     /// Corrections are said one after another, because those of one moment apply in the order of the log.
+    /// An edit has the same effect whether or not it names its topic.
     #[test]
     fn memories_depend_on_nothing_but_what_is_stated(
         documents in prop::collection::vec(prop::collection::vec(any_statement(), 0..4), 1..6),
@@ -133,10 +135,11 @@ proptest! {
             match step {
                 0 => moved.remove_document(&told.document.id),
                 1 => {
-                    let memory = moved.memories().nth(which).map(|memory| memory.id.clone());
-                    let act = memory.map(|memory| forget(&memory, which as i64));
-                    act.iter().for_each(|act| moved.apply_edit(act));
-                    acts.extend(act);
+                    let memory = moved.memories().nth(which).cloned();
+                    if let Some(memory) = memory {
+                        moved.apply_edit(&forget_on_topic(&memory, which as i64));
+                        acts.push(forget(&memory.id, which as i64));
+                    }
                 }
                 2 => reopens = true,
                 3 => {

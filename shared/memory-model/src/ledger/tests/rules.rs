@@ -80,6 +80,7 @@ fn ledger_of_all_rules() -> Ledger {
     ledger.apply_edit(&forget(&guitar, 7));
     ledger.apply_edit(&MemoryEdit::Review {
         memory: inferred,
+        topic: None,
         review: ReviewDecision::Approve,
         at: day(7),
     });

@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use domain::memory::ReviewDecision;
 use domain::{ContainerId, DocumentId, MemoryEdit, RetractionEffect, Statement, Trust};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::json;
 
+use super::forgets::forget_on_topic;
 use super::histories::store_and_restore;
 use super::retractions::retracting;
 use super::{
@@ -17,7 +19,7 @@ use super::{
 };
 use crate::ledger::extend::MAX_GROUP_TOPICS;
 use crate::ledger::records::{LedgerStore, MapStore};
-use crate::ledger::{Ledger, MemoryRelation};
+use crate::ledger::{Ledger, LedgerChanges, MemoryRelation};
 
 fn any_statement() -> impl Strategy<Value = Statement> {
     let place = select(&["Bonn", "Bonn", "Bonn", "Rome", "Oslo"][..]);
@@ -133,11 +135,10 @@ proptest! {
                     is_present[number] = false;
                 }
                 Step::Forget(number) => {
-                    let memory = ledger.memories().nth(*number).map(|memory| memory.id.clone());
+                    let memory = ledger.memories().nth(*number).cloned();
                     if let Some(memory) = memory {
-                        let edit = forget(&memory, *number as i64);
-                        ledger.apply_edit(&edit);
-                        edits.push(edit);
+                        ledger.apply_edit(&forget_on_topic(&memory, *number as i64));
+                        edits.push(forget(&memory.id, *number as i64));
                     }
                 }
                 Step::Correct(number) => {
@@ -345,15 +346,79 @@ fn restored_by_fetching(places: u8) -> (Ledger, Ledger, Arc<FetchingStore>) {
         ledger.insert_document(document_statements(number, vec![statement]));
     }
     ledger.recompute_memories();
+    let (restored, store) = restore_by_fetching(&ledger);
+    (ledger, restored, store)
+}
 
+/// Restores a ledger from a store that has fetched only what the restoration needs.
+fn restore_by_fetching(ledger: &Ledger) -> (Ledger, Arc<FetchingStore>) {
     let mut records = MapStore::default();
-    store_and_restore(&ledger, &mut records);
+    store_and_restore(ledger, &mut records);
     let store = Arc::new(FetchingStore {
         records,
         ..FetchingStore::default()
     });
+    let container = ledger.container();
     let (restored, _) = store.read_fetching(|| Ledger::restore(container.clone(), store.clone()));
-    (ledger, restored.unwrap(), store)
+    (restored.unwrap(), store)
+}
+
+/// Returns a ledger with 200 topics of one statement each.
+fn ledger_of_many_topics() -> Ledger {
+    let documents = (0..200).map(|number: u8| {
+        let name = format!("person{number}");
+        let text = format!("{name} lives in Bonn.");
+        let lives = statement(&text, Some((&name, "residence", "bonn")), 1);
+        document_statements(number, vec![lives])
+    });
+    super::ledger(documents)
+}
+
+#[test]
+fn an_edit_that_names_its_topic_fetches_no_other() {
+    let ledger = ledger_of_many_topics();
+    let memory = find_memory(&ledger, "person7 lives in Bonn.").clone();
+    let review = MemoryEdit::Review {
+        memory: memory.id.clone(),
+        topic: Some(memory.topic.clone()),
+        review: ReviewDecision::Approve,
+        at: day(5),
+    };
+    for edit in [forget_on_topic(&memory, 5), review] {
+        let mut expected = ledger.clone();
+        expected.apply_edit(&edit);
+        expected.recompute_memories();
+
+        let (restored, store) = restore_by_fetching(&ledger);
+        let (memory, _) = store.read_fetching(|| {
+            let mut edited = restored.clone();
+            edited.apply_edit(&edit);
+            edited.recompute_memories();
+            edited.get(&memory.id)
+        });
+        assert_eq!(memory, expected.get(&memory.as_ref().unwrap().id));
+        let fetched = store.fetched.lock().unwrap().len();
+        assert!(fetched < 10, "{fetched} records");
+    }
+}
+
+#[test]
+fn forgetting_what_no_document_states_any_longer_fetches_no_other_topic() {
+    let ledger = ledger_of_many_topics();
+    let memory = find_memory(&ledger, "person7 lives in Bonn.").clone();
+    let document = &memory.sources[0].document;
+    let (restored, store) = restore_by_fetching(&ledger);
+    let (changes, _) = store.read_fetching(|| {
+        let mut edited = restored.clone();
+        edited.remove_document(document);
+        let removed = edited.recompute_memories().removed;
+        edited.apply_edit(&forget_on_topic(&memory, 5));
+        (removed, edited.recompute_memories())
+    });
+    let removed = BTreeSet::from([memory.id]);
+    assert_eq!(changes, (removed, LedgerChanges::default()));
+    let fetched = store.fetched.lock().unwrap().len();
+    assert!(fetched < 10, "{fetched} records");
 }
 
 #[test]
