@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{OrgClient, collect_field};
+use crate::memories::{client_with_box, write_memories};
 use crate::shape::ErrorMismatches;
 
 async fn fill_library() -> OrgClient {
@@ -144,6 +145,41 @@ async fn a_filter_admits_the_same_documents_everywhere_as_object_and_as_string()
             assert_eq!(texts, wanted, "v4 search with {filter}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_negated_filter_leaves_out_a_memory_that_a_client_wrote_with_the_value() {
+    let client = client_with_box().await;
+    let memories = json!([
+        {"content": "Mara counts herons.", "metadata": {"source": "diary"}},
+        {"content": "Mara counts otters.", "metadata": {"source": "mail"}},
+        {"content": "Mara counts boats."},
+    ]);
+    write_memories(&client, memories).await;
+    let filters = json!({"AND": [{"key": "source", "value": "diary", "negate": true}]});
+    let wanted = ["Mara counts boats.", "Mara counts otters."];
+
+    let body = json!({
+        "q": "What does Mara count?", "containerTag": "box", "filters": filters, "threshold": 0,
+        "searchMode": "memories",
+    });
+    let search = client.post("/v4/search", body).await.body;
+    let found = sorted_ids(collect_field(&search["results"], "memory"));
+    assert_eq!(found, wanted, "{search}");
+
+    let body = json!({"containerTags": ["box"], "filters": filters});
+    let list = client.post("/v4/memories/list", body).await.body;
+    let listed = sorted_ids(collect_field(&list["memoryEntries"], "memory"));
+    assert_eq!(listed, wanted, "{list}");
+
+    let body = json!({"containerTag": "box", "filters": filters});
+    let profile = client.post("/v4/profile", body).await.body;
+    let text = profile["profile"].to_string();
+    assert!(!text.contains("herons"), "{profile}");
+    assert!(
+        text.contains("otters") && text.contains("boats"),
+        "{profile}"
+    );
 }
 
 fn nested_filter(levels: usize) -> Value {
