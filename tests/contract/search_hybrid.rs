@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::client::{OrgClient, collect_field};
+use crate::memories::client_with_box;
+use crate::memories_forget::forget_memory;
 use crate::shape::{ErrorMismatches, expect_ok, merge_shapes, origin_shape};
 
 fn result_shape(more: &Value) -> Value {
@@ -198,6 +200,27 @@ async fn threshold_leaves_out_and_limit_cuts() {
         default
             .iter()
             .all(|result| result["similarity"].as_f64() >= Some(0.6 - 1e-6))
+    );
+}
+
+#[tokio::test]
+async fn a_forgotten_chunk_leaves_its_place_to_the_next() {
+    let client = client_with_box().await;
+    let first = json!({"content": "Anna lives in Bonn.", "containerTag": "box"});
+    let first = client.add_document(first).await;
+    let next = json!({
+        "content": "Anna lives in Bonn near the station.", "containerTag": "box",
+        "taskType": "superrag",
+    });
+    client.add_document(next).await;
+    forget_memory(&client, json!({"id": first})).await;
+
+    let mut body = search_body("Anna lives in Bonn.");
+    body["limit"] = json!(1);
+    let results = search(&client, body, &json!({})).await;
+    assert_eq!(
+        collect_field(&json!(results), "chunk"),
+        ["Anna lives in Bonn near the station."]
     );
 }
 

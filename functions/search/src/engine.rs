@@ -21,7 +21,7 @@ use service::Ctx;
 use service::{ContainerScope, MAX_CONTAINERS_WITHOUT_TAG, find_first_containers, path_matches};
 
 use crate::SearchState;
-use crate::boosts::{BOOST_CANDIDATES, may_have_assistant};
+use crate::boosts::BOOST_CANDIDATES;
 
 /// A question, and the restrictions on its answers.
 #[derive(Debug, Clone)]
@@ -247,13 +247,15 @@ pub(crate) async fn open_memories(
     Ok(memories)
 }
 
-/// Finds the chunks that answer a question, the best first.
+/// Finds the chunks that answer a question, the best first. There are at least [`BOOST_CANDIDATES`] if
+/// `needs_more` holds for a hit within the limit, and the index has so many.
 ///
 /// # Errors
 /// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_chunks(
     indexed_chunks: &[IndexedChunks],
     question: &SearchQuestion<'_>,
+    needs_more: &dyn Fn(&SearchHit) -> bool,
     progress: &mut SearchProgress,
 ) -> Result<Vec<FoundChunk>> {
     let admit = |view: &DocumentView<'_>| admits_document(question, view);
@@ -264,7 +266,7 @@ pub(crate) fn find_chunks(
         question.is_filtered().then_some(&admit as &Admission<'_>),
         Some(WiderLimit {
             limit: BOOST_CANDIDATES,
-            is_wanted: &may_have_assistant,
+            is_wanted: needs_more,
         }),
         progress,
     )?;

@@ -7,6 +7,7 @@
 
 use container_index::IndexedMemories;
 use domain::DocumentId;
+use search_engine::SearchHit;
 
 use crate::engine::FoundChunk;
 
@@ -25,6 +26,15 @@ pub(crate) fn mask_found(found: &mut Vec<FoundChunk>, memories: &[IndexedMemorie
         found.hit.text = mask_text(&found.hit.text, found.hit.start as usize, &spans);
         has_words(&found.hit.text)
     });
+}
+
+/// Checks whether a part of the document of a hit may be forgotten.
+pub(crate) fn may_be_forgotten(hit: &SearchHit, memories: &[IndexedMemories]) -> bool {
+    let Some(document) = DocumentId::parse(&hit.document) else {
+        return false;
+    };
+    let mut ledgers = memories.iter().map(IndexedMemories::ledger);
+    ledgers.any(|ledger| ledger.has_masked(&document))
 }
 
 /// Returns the parts of a document that state what is forgotten, as positions in its canonical text.

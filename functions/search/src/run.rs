@@ -6,17 +6,17 @@ use std::thread;
 
 use container_index::{IndexedChunks, IndexedMemories, partial_segments, read_until_fetched};
 use domain::{ContainerId, Result, Tenant, Timestamp};
-use search_engine::SearchProgress;
+use search_engine::{SearchHit, SearchProgress};
 use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
 use tracing::Instrument;
 
 use crate::SearchState;
-use crate::boosts::Boosts;
+use crate::boosts::{Boosts, may_have_assistant};
 use crate::engine::{
     NeededViews, SearchQuestion, explain_threshold, find_chunks, find_memories,
     find_physical_containers, open_containers,
 };
-use crate::mask::mask_found;
+use crate::mask::{mask_found, may_be_forgotten};
 use crate::rank::{
     Candidates, ResultRow, aggregate_by_subject, merge_answers, mix_rows, query_wordings,
     sort_reranked_rows, sort_rows,
@@ -277,7 +277,10 @@ impl Search<'_> {
             return Ok(Vec::new());
         }
 
-        let mut chunks = find_chunks(&sources.chunks, question, progress)?;
+        // The chunks of a document may be left out because what they say is forgotten.
+        let needs_more =
+            |hit: &SearchHit| may_have_assistant(hit) || may_be_forgotten(hit, &sources.memories);
+        let mut chunks = find_chunks(&sources.chunks, question, &needs_more, progress)?;
         chunks.retain(|found| found.hit.similarity >= self.threshold);
         mask_found(&mut chunks, &sources.memories);
 

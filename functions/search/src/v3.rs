@@ -23,7 +23,7 @@ use service::{
 };
 
 use crate::SearchState;
-use crate::boosts::Boosts;
+use crate::boosts::{Boosts, may_have_assistant};
 use crate::engine::{
     FoundChunk, SearchQuestion, elapsed_millis, explain_threshold, find_chunks,
     find_physical_containers, load_document_chunks, open_chunks,
@@ -324,7 +324,7 @@ fn find_chunk_rows(
     question: &SearchQuestion<'_>,
     progress: &mut SearchProgress,
 ) -> Result<Vec<ResultRow>> {
-    let found = find_chunks(indexed_chunks, question, progress)?;
+    let found = find_chunks(indexed_chunks, question, &may_have_assistant, progress)?;
     let rows = found.into_iter().map(Box::new).map(ResultRow::Chunk);
     Ok(rows.collect())
 }

@@ -483,10 +483,15 @@ impl Ledger {
         stated
     }
 
+    /// Checks whether a part of a document may be forgotten, without reading the document.
+    pub fn has_masked(&self, document: &DocumentId) -> bool {
+        self.masked_documents.contains(document)
+    }
+
     /// Returns the parts of a document that state what is forgotten, and those that ask for it, as
     /// positions in its canonical text.
     pub fn forgotten_spans(&self, document: &DocumentId) -> Vec<(usize, usize)> {
-        if !self.masked_documents.contains(document) {
+        if !self.has_masked(document) {
             return Vec::new();
         }
         let Some(document_statements) = self.documents.get(document) else {

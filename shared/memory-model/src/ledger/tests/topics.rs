@@ -493,6 +493,7 @@ fn count_masked(ledger: &Ledger) -> usize {
     for document in ledger.all_document_statements() {
         let spans = ledger.forgotten_spans(&document.document.id);
         assert_eq!(spans, from_scratch.forgotten_spans(&document.document.id));
+        assert!(spans.is_empty() || ledger.has_masked(&document.document.id));
         masked += usize::from(!spans.is_empty());
     }
     masked
