@@ -147,7 +147,7 @@ async fn a_document_that_is_gone_has_no_summary() {
 }
 
 #[tokio::test]
-async fn a_document_that_was_moved_elsewhere_since_has_no_summary() {
+async fn a_document_that_was_moved_elsewhere_since_shows_neither_summary_nor_text() {
     let (client, id) = with_documents().await;
 
     // The record of the document names another container than the index in which it is found.
@@ -168,6 +168,21 @@ async fn a_document_that_was_moved_elsewhere_since_has_no_summary() {
         .expect("a record");
 
     assert_eq!(found_summary(&client, &id).await, Value::Null);
+    let body = json!({
+        "q": "harbour tunnel", "containerTag": "box", "includeSummary": true, "includeFullDocs": true,
+    });
+    let results = client.post("/v3/search", body).await.body["results"].clone();
+    let results = results.as_array().expect("results");
+    for result in results {
+        let is_moved = result["documentId"] == id.as_str();
+        assert_eq!(result.get("content").is_none(), is_moved, "{result}");
+        assert!(!is_moved || result["summary"].is_null(), "{result}");
+    }
+    assert!(
+        results
+            .iter()
+            .any(|result| result["documentId"] == id.as_str())
+    );
 }
 
 #[tokio::test]

@@ -2,26 +2,20 @@
 
 use axum::extract::State;
 use domain::connection::Provider;
-use domain::{ContainerTag, Document, DocumentStatus, DocumentType, Error, Filter, Result, Tenant};
+use domain::{ContainerTag, DocumentStatus, DocumentType, Filter, Result};
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, Order, Pagination, ReadContent, SortField, TypeName,
     deserialize_bool, deserialize_count, page_and_limit, parse_scope,
 };
-use futures::stream::{self, StreamExt, TryStreamExt};
 use openapi::{ErrorAnswer, Operation};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-use service::Ctx;
-use service::{ListQuery, explain_empty_list, read_document_text};
+use service::{ListQuery, explain_empty_list, read_document_texts};
 
 use crate::DocumentsState;
 use crate::wire::{ListedDocument, record_example};
 
-/// The number of texts that are read at the same time.
-const PARALLEL_READS: usize = 16;
-/// The most bytes of texts in the answer of a list. Part of the API.
-const MAX_TEXT_BYTES: usize = 64 * 1024 * 1024;
 /// The number of documents on a page if the request does not set a limit.
 pub(crate) const DEFAULT_LIMIT: usize = 10;
 /// The most documents on a page. Part of the API.
@@ -200,7 +194,7 @@ pub(crate) async fn list_documents(
     let app = &state.app;
     let page = state.list_documents(&tenant, &query).await?;
     let texts = if include_content {
-        read_listed_texts(&app.ctx, &tenant, &page.documents).await?
+        read_document_texts(&app.ctx, &tenant, &page.documents).await?
     } else {
         vec![None; page.documents.len()]
     };
@@ -220,48 +214,6 @@ pub(crate) async fn list_documents(
         pagination,
         hint,
     }))
-}
-
-/// Returns the texts of listed documents, in their order.
-///
-/// # Errors
-/// [`Error::Invalid`] if they have more than [`MAX_TEXT_BYTES`] together, and those of the ports.
-pub(crate) async fn read_listed_texts(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    documents: &[Document],
-) -> Result<Vec<Option<String>>> {
-    let mut reads = Vec::with_capacity(documents.len());
-    for document in documents {
-        reads.push(read_listed_text(ctx, tenant, document));
-    }
-
-    let mut reads = stream::iter(reads).buffered(PARALLEL_READS);
-    let mut texts: Vec<Option<String>> = Vec::with_capacity(documents.len());
-    let mut bytes = 0;
-    while let Some(text) = reads.try_next().await? {
-        bytes += text.as_ref().map_or(0, String::len);
-        if bytes > MAX_TEXT_BYTES {
-            return Err(Error::invalid(format!(
-                "the texts of these documents have more than {} MB together; use a smaller limit",
-                MAX_TEXT_BYTES / 1024 / 1024
-            )));
-        }
-        texts.push(text);
-    }
-    Ok(texts)
-}
-
-/// Returns the text of a listed document, or `None` while it is being replaced.
-async fn read_listed_text(
-    ctx: &Ctx,
-    tenant: &Tenant,
-    document: &Document,
-) -> Result<Option<String>> {
-    match read_document_text(ctx, tenant, document).await {
-        Err(Error::Unavailable(_)) => Ok(None),
-        text => text,
-    }
 }
 
 /// Returns the names that are those of providers. No document comes from any other.

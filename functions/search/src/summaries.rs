@@ -54,12 +54,17 @@ pub(crate) fn summary_schema(_generator: &mut SchemaGenerator) -> Schema {
     json_schema!({"oneOf": [{"type": "string"}, {"type": "null"}]})
 }
 
-/// Returns the summary of a document, unless it has been superseded, or moved elsewhere, since the
-/// index was read.
-pub(crate) fn summary_within(document: &Document, containers: &[ContainerId]) -> Option<String> {
-    if document.superseded_by.is_some() || !containers.contains(&document.container) {
+/// Returns the summary of a document, unless it [is elsewhere](is_within) by now.
+fn summary_within(document: &Document, containers: &[ContainerId]) -> Option<String> {
+    if !is_within(document, containers) {
         return None;
     }
 
     document.summary().map(str::to_owned)
+}
+
+/// Checks whether a document is still in one of the containers in which the index had it: it has neither
+/// been superseded nor moved elsewhere since the index was read.
+pub(crate) fn is_within(document: &Document, containers: &[ContainerId]) -> bool {
+    document.superseded_by.is_none() && containers.contains(&document.container)
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 use axum::extract::State;
 use container_index::{IndexedChunks, partial_segments, read_until_fetched};
 use domain::{
-    Attribution, ContainerId, ContainerTag, DocumentId, Filter, IndexedDocument, Metadata, Result,
-    Tenant, Timestamp, Trust,
+    Attribution, ContainerId, ContainerTag, Document, DocumentId, Filter, IndexedDocument,
+    Metadata, Result, Tenant, Timestamp, Trust,
 };
 use edge::{
     ApiResult, Auth, Json, MAX_ENTRIES, ProviderNames, ReadContent, TypeName, deserialize_bool,
@@ -19,7 +19,7 @@ use search_engine::{ChunkInput, SearchProgress};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use service::{
-    ContainerScope, explain_empty_result, find_document, join_reasons, read_document_text,
+    ContainerScope, explain_empty_result, find_document, join_reasons, read_document_texts,
 };
 
 use crate::SearchState;
@@ -30,7 +30,7 @@ use crate::engine::{
 };
 use crate::rank::{Candidates, ResultRow, merge_answers, query_wordings};
 use crate::rerank::{RERANK_CANDIDATES, rerank};
-use crate::summaries::{summary_schema, summary_within};
+use crate::summaries::{is_within, summary_schema};
 use crate::v4::{
     MAX_LIMIT, MAX_QUESTION_CHARS, check_limit, check_question, check_threshold, non_empty_metadata,
 };
@@ -431,7 +431,11 @@ fn document_result(group: DocumentGroup, names: ProviderNames) -> DocumentResult
     }
 }
 
-/// Adds the texts and the summaries that the request asks for. The records are read once for both.
+/// Adds the texts and the summaries that the request asks for, except for documents that have moved
+/// elsewhere since the index was read. The records are read once for both.
+///
+/// # Errors
+/// Those of [`read_document_texts`].
 async fn add_document_parts(
     state: &SearchState,
     tenant: &Tenant,
@@ -446,20 +450,25 @@ async fn add_document_parts(
     }
     let documents = ctx.documents.get(tenant, &ids).await?;
 
+    let (mut present_results, mut present_documents) = (Vec::new(), Vec::new());
     for (result, document) in results.iter_mut().zip(documents) {
+        let document = document.filter(|document| is_within(document, containers));
         if request.include_summary {
-            let summary = document
-                .as_ref()
-                .and_then(|document| summary_within(document, containers));
-            result.summary = Some(summary);
+            let summary = document.as_ref().and_then(Document::summary);
+            result.summary = Some(summary.map(str::to_owned));
         }
-        if request.include_full_docs
-            && let Some(document) = document
-        {
-            result.content = read_document_text(ctx, tenant, &document).await?;
+        if let Some(document) = document {
+            present_results.push(result);
+            present_documents.push(document);
         }
     }
 
+    if request.include_full_docs {
+        let texts = read_document_texts(ctx, tenant, &present_documents).await?;
+        for (result, text) in present_results.into_iter().zip(texts) {
+            result.content = text;
+        }
+    }
     Ok(())
 }
 

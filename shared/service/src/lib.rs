@@ -40,6 +40,7 @@ mod settings;
 mod sharing;
 mod submit;
 mod tasks;
+mod texts;
 mod update;
 
 pub use analytics::{
@@ -113,6 +114,7 @@ pub use revise::AcceptedDocument;
 pub use settings::{change_settings, reset_settings, update_settings};
 pub use submit::{Content, NewDocument, Upsert, submit_document, submit_documents};
 pub use tasks::run_task;
+pub use texts::read_document_texts;
 pub use update::{
     DocumentUpdate, find_served_document, replace_vectors, retry_document, update_document,
 };

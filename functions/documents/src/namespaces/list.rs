@@ -12,13 +12,13 @@ use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use service::ListQuery;
+use service::{ListQuery, read_document_texts};
 
 use super::document::{DocumentSystem, system_example};
 use super::{GROUP, NAMESPACE};
 use crate::DocumentsState;
 use crate::delete_bulk::{MAX_IDS, find_by_ids};
-use crate::list::{DEFAULT_LIMIT, MAX_LIMIT, read_listed_texts};
+use crate::list::{DEFAULT_LIMIT, MAX_LIMIT};
 use crate::memories::read_memories;
 
 /// The page and the order.
@@ -117,7 +117,7 @@ pub(crate) async fn list_namespace_documents(
     let found = state.list_documents(&tenant, &query).await?;
     let mut texts = vec![None; found.documents.len()];
     if include.content {
-        texts = read_listed_texts(ctx, &tenant, &found.documents).await?;
+        texts = read_document_texts(ctx, &tenant, &found.documents).await?;
     }
     let mut counts = vec![None; found.documents.len()];
     if include.memory_count {
