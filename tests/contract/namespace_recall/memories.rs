@@ -129,6 +129,34 @@ async fn a_memory_comes_with_its_nearest_versions_first() {
 }
 
 #[tokio::test]
+async fn a_memory_comes_without_relatives_that_are_forgotten() {
+    let client = client_with_box().await;
+    let first = write_memory(&client, "The ferry leaves at eight.").await;
+    let correction = json!({"id": first, "newContent": "The ferry leaves at nine."});
+    let second = correct_memory(&client, correction).await;
+    let second = second["id"].as_str().expect("an id");
+    forget_memory(&client, json!({"id": first})).await;
+    let found = get_memory(&client, second, "include=related").await;
+    assert_eq!(found["included"]["related"]["parents"], json!([]));
+
+    send_conversation(&client, &["My sister is Anna.", "Anna lives in Bonn."]).await;
+    let page = list_memories(&client, "limit=100", json!({})).await;
+    let memories = page["memories"].as_array().expect("memories");
+    let inference = memories.iter().find(|memory| memory["isInference"] == true);
+    let inference = inference.expect("an inference")["id"].as_str();
+    let inference = inference.expect("an id");
+    let found = get_memory(&client, inference, "include=related").await;
+    let source = collect_field(&found["included"]["related"]["siblings"], "id").remove(0);
+    let found = get_memory(&client, &source, "include=related").await;
+    let siblings = collect_field(&found["included"]["related"]["siblings"], "id");
+    assert_eq!(siblings, [inference]);
+
+    forget_memory(&client, json!({"id": inference})).await;
+    let found = get_memory(&client, &source, "include=related").await;
+    assert_eq!(found["included"]["related"]["siblings"], json!([]));
+}
+
+#[tokio::test]
 async fn a_memory_comes_with_its_document_and_those_of_its_relatives() {
     let client = client_with_box().await;
     let talk = send_conversation(&client, &["My sister is Anna.", "Anna lives in Bonn."]).await;

@@ -1,7 +1,7 @@
 //! `GET /ns/{namespace}/memories/{id}`: reads a memory.
 
 use axum::extract::State;
-use domain::{ContainerTag, Error, IndexedDocument, Result};
+use domain::{ContainerTag, Error, IndexedDocument, Result, Timestamp};
 use edge::{
     ApiResult, Auth, IncludeQuery, Json, NamespaceMemory, Path, ProviderNames, Query, ReadContent,
     RelatedMemories, RelatedMemory, SourceDocument, deserialize_count, parse_namespace,
@@ -82,6 +82,7 @@ pub(crate) async fn get_namespace_memory(
             ledger: located.ledger,
             memory: &located.memory,
             names: state.app.provider_names,
+            now: container_memories.now,
             with_documents: include.contains("documents"),
         };
         Some(MemoryDetails {
@@ -113,6 +114,8 @@ struct DetailReader<'a> {
     ledger: &'a Ledger,
     memory: &'a Memory,
     names: ProviderNames,
+    /// The present time.
+    now: Timestamp,
     with_documents: bool,
 }
 
@@ -128,7 +131,7 @@ impl DetailReader<'_> {
         })
     }
 
-    /// Returns at most `limit` related memories of each kind.
+    /// Returns at most `limit` related memories of each kind, without those that are forgotten.
     fn read_related(&self, limit: usize) -> RelatedMemories {
         let mut related = RelatedMemories::default();
         let distance = |other: &Memory| i64::from(other.version) - i64::from(self.memory.version);
@@ -136,7 +139,7 @@ impl DetailReader<'_> {
         versions.sort_by_key(|other| distance(other).abs());
         for other in versions {
             let distance = distance(&other);
-            if distance == 0 || distance.abs() > MAX_DISTANCE {
+            if distance == 0 || distance.abs() > MAX_DISTANCE || other.is_forgotten(self.now) {
                 continue;
             }
             let side = if distance < 0 {
@@ -154,6 +157,7 @@ impl DetailReader<'_> {
             if *relation != MemoryRelation::Updates
                 && related.siblings.len() < limit
                 && let Some(other) = self.ledger.get(id)
+                && !other.is_forgotten(self.now)
             {
                 let entry = self.read_entry(&other, *relation, None);
                 related.siblings.push(entry);
