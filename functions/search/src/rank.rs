@@ -87,8 +87,8 @@ impl ResultRow {
     }
 }
 
-/// Chooses the rows of an answer from memories and chunks. The memories come first, and are followed
-/// by the chunks.
+/// Chooses the rows of an answer from memories and chunks. The memories of the share come first. They are
+/// followed by the chunks, and by more memories if there is room for them.
 pub(crate) fn mix_rows(candidates: Candidates, limit: usize) -> Vec<ResultRow> {
     let Candidates { chunks, memories } = candidates;
     let best_similarity = |rows: &[ResultRow]| rows.first().map_or(0.0, ResultRow::similarity);
@@ -100,7 +100,7 @@ pub(crate) fn mix_rows(candidates: Candidates, limit: usize) -> Vec<ResultRow> {
 
     let reserved = memory_share.max(limit.saturating_sub(chunks.len()));
     let mut rows = memories;
-    rows.truncate(reserved.min(limit));
+    let other_memories = rows.split_off(reserved.min(limit).min(rows.len()));
 
     let memory_count = rows.len();
     for chunk in chunks {
@@ -114,6 +114,17 @@ pub(crate) fn mix_rows(candidates: Candidates, limit: usize) -> Vec<ResultRow> {
             .any(|row| row.text().trim() == text);
         if !is_repetition {
             rows.push(chunk);
+        }
+    }
+
+    // The chunks that were left out make room.
+    for memory in other_memories {
+        if rows.len() == limit {
+            break;
+        }
+        let text = memory.text().trim();
+        if rows.iter().all(|row| row.text().trim() != text) {
+            rows.push(memory);
         }
     }
 
@@ -239,13 +250,9 @@ pub(crate) mod test_rows {
 
     use super::*;
 
-    /// Returns a chunk whose similarity is its score.
-    pub(crate) fn chunk_row(headings: &str, text: &str, score: f32) -> ResultRow {
-        let document = json!({
-            "id": "note", "revision": "1", "tag": "box", "kind": "text", "created_at": 0,
-            "updated_at": 0,
-        });
-        let hit = SearchHit {
+    /// Returns a hit whose similarity is its score.
+    fn hit(headings: &str, text: &str, score: f32) -> SearchHit {
+        SearchHit {
             container: 0,
             document: "note".to_owned(),
             attributes: Default::default(),
@@ -259,10 +266,33 @@ pub(crate) mod test_rows {
                 ..HitScores::default()
             },
             similarity: score,
-        };
+        }
+    }
+
+    /// Returns a chunk whose similarity is its score.
+    pub(crate) fn chunk_row(headings: &str, text: &str, score: f32) -> ResultRow {
+        let document = json!({
+            "id": "note", "revision": "1", "tag": "box", "kind": "text", "created_at": 0,
+            "updated_at": 0,
+        });
         ResultRow::Chunk(Box::new(FoundChunk {
-            hit,
+            hit: hit(headings, text, score),
             document: serde_json::from_value(document).unwrap(),
+        }))
+    }
+
+    /// Returns a memory whose similarity is its score.
+    pub(crate) fn memory_row(text: &str, score: f32) -> ResultRow {
+        let time = "2026-03-01T09:30:00.000Z";
+        let memory = json!({
+            "id": "memory", "topic": "topic", "text": text, "kind": "fact", "confidence": 0.8,
+            "trust": "user", "version": 1, "first_version": "memory", "said_at": time,
+            "created_at": time, "updated_at": time,
+        });
+        ResultRow::Memory(Box::new(FoundMemory {
+            hit: hit("", text, score),
+            memory: serde_json::from_value(memory).unwrap(),
+            is_aggregated: false,
         }))
     }
 
@@ -275,7 +305,7 @@ pub(crate) mod test_rows {
 
 #[cfg(test)]
 mod tests {
-    use super::test_rows::{chunk_row, texts_of};
+    use super::test_rows::{chunk_row, memory_row, texts_of};
     use super::*;
 
     #[test]
@@ -290,6 +320,34 @@ mod tests {
         let texts = texts_of(&rows);
         let order: Vec<&str> = texts.iter().map(|(text, _)| text.as_str()).collect();
         assert_eq!(order, ["first", "second", "third"]);
+    }
+
+    #[test]
+    fn memories_take_the_rows_of_chunks_that_repeat_one() {
+        let mixed = |limit| {
+            let candidates = Candidates {
+                chunks: vec![
+                    chunk_row("", "Mara counts herons. ", 0.8),
+                    chunk_row("", "Mara counts otters.", 0.7),
+                ],
+                memories: vec![
+                    memory_row("Mara counts herons.", 0.9),
+                    memory_row("Mara counts otters.", 0.6),
+                    memory_row("Mara counts boats.", 0.5),
+                    memory_row("Mara counts gulls.", 0.4),
+                ],
+            };
+            let texts = texts_of(&mix_rows(candidates, limit)).into_iter();
+            texts.map(|(text, _)| text).collect::<Vec<String>>()
+        };
+        let expected = [
+            "Mara counts herons.",
+            "Mara counts otters.",
+            "Mara counts boats.",
+        ];
+        for limit in 0..=3 {
+            assert_eq!(mixed(limit), expected[..limit], "{limit}");
+        }
     }
 
     #[test]
