@@ -48,6 +48,41 @@ async fn forget_matching(client: &OrgClient, more: Value) -> Value {
 }
 
 #[tokio::test]
+async fn a_forgotten_memory_is_not_named_as_a_contradiction() {
+    let client = client_with_box().await;
+    for (content, provenance) in [
+        ("Anna lives in Bonn.", "user"),
+        ("Anna lives in Rome.", "external"),
+    ] {
+        let body = json!({"content": content, "containerTag": "box", "provenance": provenance});
+        client.add_document(body).await;
+    }
+    let find = |entries: &[Value], town: &str| {
+        let text = format!("Anna lives in {town}.");
+        let found = entries.iter().find(|entry| entry["memory"] == text);
+        found.unwrap_or_else(|| panic!("no {text}")).clone()
+    };
+    let search = json!({
+        "q": "Where does Anna live?", "containerTag": "box", "searchMode": "memories",
+        "threshold": 0, "explain": true,
+    });
+
+    let rome = find(&latest_memories(&client).await, "Rome")["id"].clone();
+    for contradictions in [json!([rome]), json!([])] {
+        let bonn = find(&latest_memories(&client).await, "Bonn");
+        assert_eq!(bonn["contradicts"], contradictions);
+        let found = client.post("/v4/search", search.clone()).await.body;
+        let results = found["results"].as_array().expect("results");
+        let bonn = find(results, "Bonn");
+        assert_eq!(bonn["explain"]["contradicts"], contradictions);
+
+        if contradictions != json!([]) {
+            forget_memory(&client, json!({"id": rome})).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_forgotten_memory_is_listed_as_such_and_found_no_more() {
     let client = client_with_box().await;
     let id = write_memory(&client, "The mill was sold.").await;

@@ -482,6 +482,6 @@ fn explain_memory(
         valid_until: memory.replaced_at,
         event: memory.event,
         history,
-        contradicts: memory.contradicts.clone(),
+        contradicts: ledger.present_contradictions(memory, shown.now),
     }
 }

@@ -199,7 +199,7 @@ impl MemoryEntry {
                 end: event.to,
             }),
             sources: source_spans(memory),
-            contradicts: memory.contradicts.clone(),
+            contradicts: ledger.present_contradictions(memory, now),
             review_status: review_status(memory),
         }
     }

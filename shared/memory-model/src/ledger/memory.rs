@@ -107,7 +107,8 @@ pub struct Memory {
     /// The relations of other memories to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub reverse_relations: BTreeMap<MemoryId, MemoryRelation>,
-    /// Current memories of the same topic that contradict it.
+    /// Current memories of the same topic that contradict it, also forgotten ones.
+    /// [`Ledger::present_contradictions`] leaves these out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contradicts: Vec<MemoryId>,
     /// Spans that state it, at most 32: those with which it began, and the newest. Empty for versions that
@@ -212,5 +213,19 @@ impl Ledger {
         }
 
         last_said_at
+    }
+
+    /// Returns the ids of the memories that contradict a memory and are not forgotten at `now`.
+    pub fn present_contradictions(&self, memory: &Memory, now: Timestamp) -> Vec<MemoryId> {
+        let mut present = Vec::new();
+        for id in &memory.contradicts {
+            if let Some(other) = self.get(id)
+                && !other.is_forgotten(now)
+            {
+                present.push(id.clone());
+            }
+        }
+
+        present
     }
 }

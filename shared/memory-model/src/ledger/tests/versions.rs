@@ -3,7 +3,9 @@
 use domain::{MemoryEdit, Statement, Trust};
 use serde_json::json;
 
-use super::{document_statements, find_memory, forget, ledger, live_texts, lives_in, statement};
+use super::{
+    day, document_statements, find_memory, forget, ledger, live_texts, lives_in, statement,
+};
 use crate::ledger::Ledger;
 
 fn no_longer_in(place: &str, said_day: i64) -> Statement {
@@ -23,6 +25,27 @@ fn said_by_others(statement: Statement) -> Statement {
 fn ledger_of(statements: impl IntoIterator<Item = Statement>) -> Ledger {
     let numbered = statements.into_iter().zip(1..);
     ledger(numbered.map(|(statement, number)| document_statements(number, vec![statement])))
+}
+
+#[test]
+fn a_forgotten_memory_contradicts_no_other_any_longer() {
+    let expiring = Statement {
+        forget_after: Some(day(5)),
+        ..said_by_others(lives_in("Rome", 2))
+    };
+    let mut ledger = ledger_of([lives_in("Bonn", 1), expiring]);
+    let rome = find_memory(&ledger, "User lives in Rome.").id.clone();
+    let contradictions = |ledger: &Ledger, at: i64| {
+        let bonn = find_memory(ledger, "User lives in Bonn.");
+        assert!(bonn.contradicts.iter().eq([&rome]));
+        ledger.present_contradictions(bonn, day(at))
+    };
+    assert!(contradictions(&ledger, 4).iter().eq([&rome]));
+    assert!(contradictions(&ledger, 6).is_empty());
+
+    ledger.apply_edit(&forget(&rome, 4));
+    ledger.recompute_memories();
+    assert!(contradictions(&ledger, 4).is_empty());
 }
 
 #[test]
