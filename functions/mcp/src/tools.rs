@@ -134,18 +134,19 @@ async fn run<T: RecollectTool>(
     Ok(result)
 }
 
-/// The requests that hints of the API name, and the tools that send them.
-const TOOLS_OF_REQUESTS: [(&str, &str); 3] = [
+/// The requests and fields that hints of the API name, and the tools and arguments in their place.
+const WORDS_OF_TOOLS: [(&str, &str); 4] = [
     ("GET /v3/container-tags/list", "`list_containers`"),
     ("POST /v3/documents", "`add`"),
     ("GET /v3/documents/processing", "`get_document`"),
+    ("`searchMode`", "`mode`"),
 ];
 
-/// Returns a hint of the API with the names of tools in the place of requests.
+/// Returns a hint of the API in the words of the tools.
 fn hint_for_model(hint: &str) -> String {
     let mut hint = hint.to_owned();
-    for (request, tool) in TOOLS_OF_REQUESTS {
-        hint = hint.replace(request, tool);
+    for (word_of_api, word_of_tools) in WORDS_OF_TOOLS {
+        hint = hint.replace(word_of_api, word_of_tools);
     }
     hint
 }
@@ -195,6 +196,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_hint_names_what_the_tools_have() {
+        let hint = "No memories were found in the documents. `searchMode`: `hybrid` searches their text \
+                    as well. GET /v3/container-tags/list has the tags that exist.";
+        assert_eq!(
+            hint_for_model(hint),
+            "No memories were found in the documents. `mode`: `hybrid` searches their text as well. \
+             `list_containers` has the tags that exist."
+        );
     }
 
     #[test]
