@@ -241,6 +241,18 @@ async fn an_argument_that_is_not_known_or_not_valid_is_refused() {
 }
 
 #[tokio::test]
+async fn a_document_may_have_the_name_of_a_route() {
+    let client = OrgClient::new().await;
+    let arguments = json!({"id": "processing", "container": "nora"});
+    let text = call_failing(&client.app, &client.key, "get_document", arguments.clone()).await;
+    assert!(text.contains("no such document"), "{text}");
+    let body = json!({"content": "Tea.", "customId": "processing", "containerTag": "nora"});
+    let id = client.add_document(body).await;
+    let document = call(&client.app, &client.key, "get_document", arguments).await;
+    assert_eq!(document["id"], id.as_str());
+}
+
+#[tokio::test]
 async fn a_hint_names_tools_and_not_requests() {
     let client = OrgClient::new().await;
     let (app, key) = (&client.app, &client.key);

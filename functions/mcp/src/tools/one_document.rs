@@ -1,10 +1,10 @@
 //! The tool `get_document`.
 
 use api_client::ApiClient;
-use http::Method;
+use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{ReadableAnswer, RecollectTool, ToolEffect, continuation};
 use crate::arguments::{check_text, path_segment};
@@ -73,15 +73,53 @@ impl RecollectTool for GetDocument {
     async fn run(self, api: &ApiClient) -> Result<DocumentAnswer, ToolFailure> {
         check_text("id", &self.id)?;
         let offset = parse_offset(self.cursor.as_deref())?;
-        let mut path = format!("/v3/documents/{}", path_segment(&self.id));
+        let document = self.find_document(api).await?;
+        Ok(DocumentAnswer::from_api(&document, offset))
+    }
+}
+
+impl GetDocument {
+    /// Returns the document with this id, or with this identifier of its author.
+    async fn find_document(&self, api: &ApiClient) -> Result<Value, ToolFailure> {
+        match self.read_document(api, &self.id).await {
+            Ok(document) if document["id"].is_string() => return Ok(document),
+            Err(failure) if !is_of_other_route(&failure) => return Err(failure),
+            Ok(_) | Err(_) => {}
+        }
+
+        // Another route has this path, as `processing` has. The author of a document may still have chosen
+        // this identifier.
+        let mut body = json!({"ids": [self.id], "by": "customId"});
+        if let Some(container) = &self.container {
+            body["containerTags"] = json!([container]);
+        }
+        let path = "/v3/documents/documents/by-ids";
+        let found = api.send(Method::POST, path, Some(&body)).await?;
+        match found["documents"][0]["id"].as_str() {
+            Some(id) => self.read_document(api, id).await,
+            None => Err(ToolFailure::new(
+                "There is no such document. Use an id that `search`, `list_documents` or \
+                 `list_memories` has returned, in the same container.",
+            )),
+        }
+    }
+
+    /// Asks the API for the document with this id or identifier in the container.
+    async fn read_document(&self, api: &ApiClient, id: &str) -> Result<Value, ToolFailure> {
+        let mut path = format!("/v3/documents/{}", path_segment(id));
         if let Some(container) = &self.container {
             path.push_str("?containerTag=");
             path.push_str(&path_segment(container));
         }
-
-        let document = api.send(Method::GET, &path, None).await?;
-        Ok(DocumentAnswer::from_api(&document, offset))
+        Ok(api.send(Method::GET, &path, None).await?)
     }
+}
+
+/// Checks whether a route may have refused the request because it does not serve documents: it takes
+/// another method, or other parameters.
+fn is_of_other_route(failure: &ToolFailure) -> bool {
+    failure.has_status(StatusCode::METHOD_NOT_ALLOWED)
+        || failure.has_status(StatusCode::BAD_REQUEST)
 }
 
 impl DocumentAnswer {
