@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::client::OrgClient;
-use crate::memories::client_with_box;
+use crate::memories::{client_with_box, latest_memories};
+use crate::shape::expect_error;
 
 /// Adds a conversation with one turn of the user, and waits for its memories. Returns the document.
 async fn say(client: &OrgClient, id: &str, day: &str, text: &str) -> Value {
@@ -101,9 +102,19 @@ async fn what_is_over_is_a_former_version() {
         "i drive a volvo v50, drinks oil like mad",
     )
     .await;
+    let old = latest_memories(&client).await[0]["id"].clone();
     say(&client, "new", "2026-09-05", "sold the v50 finally").await;
     assert_eq!(
         current_memories(&client).await,
         ["User sold the v50 finally."]
+    );
+
+    let correction = json!({"containerTag": "box", "id": old, "newContent": "I drive a Saab."});
+    let refused = client.send_patch("/v4/memories", correction).await;
+    expect_error(
+        &refused,
+        409,
+        "ConflictError",
+        "has ended; write a new memory",
     );
 }

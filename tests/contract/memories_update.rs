@@ -202,7 +202,9 @@ async fn the_same_correction_again_is_a_retry() {
             merge_shapes(body, &json!({"containerTag": "box"})),
         )
         .await;
+    let newest = first["id"].as_str().expect("an id");
     expect_error(&late, 409, "ConflictError", "newer version");
+    expect_error(&late, 409, "ConflictError", newest);
     assert_eq!(latest_memories(&client).await[0]["version"], 2);
 }
 

@@ -119,12 +119,13 @@ pub(crate) async fn update_memory(
     let old = container_memories.choose_remembered(named)?;
     let read_versions = || {
         let repeated = next_version(&old).filter(|new| correction.has_just_made(new, &old, now));
+        let newest = newest_version(&old);
         let version = correction.build_version(&old);
-        (repeated, version)
+        (repeated, newest, version)
     };
-    let (repeated, version) = container_memories.read(ctx, &tenant, read_versions).await?;
+    let (repeated, newest, version) = container_memories.read(ctx, &tenant, read_versions).await?;
     if !old.memory.is_latest {
-        let repeated = repeated.ok_or_else(|| replaced_error(&old.memory))?;
+        let repeated = repeated.ok_or_else(|| replaced_error(&old.memory, newest.as_deref()))?;
         return Ok(Json(UpdateResponse::new(&repeated)));
     }
 
@@ -274,11 +275,23 @@ fn next_version(old: &LocatedMemory<'_>) -> Option<Arc<Memory>> {
         .find(|memory| memory.parent.as_ref() == Some(&old.memory.id))
 }
 
-fn replaced_error(memory: &Memory) -> Error {
-    Error::Conflict(format!(
-        "a newer version has taken the place of the memory {}; change that one",
-        memory.id
-    ))
+/// Returns the newest version, or `None` if it is this one.
+fn newest_version(old: &LocatedMemory<'_>) -> Option<Arc<Memory>> {
+    let mut history = old.ledger.memory_history(&old.memory);
+    history.pop().filter(|newest| newest.id != old.memory.id)
+}
+
+/// Returns the error of a memory that is not the latest version. Without a newer version, what it says has
+/// ended.
+fn replaced_error(memory: &Memory, newest: Option<&Memory>) -> Error {
+    let old = &memory.id;
+    Error::Conflict(match newest {
+        Some(newest) => format!(
+            "a newer version has taken the place of the memory {old}; change the memory {}",
+            newest.id
+        ),
+        None => format!("what the memory {old} says has ended; write a new memory"),
+    })
 }
 
 /// Checks whether a statement belongs to the topic of the memory.
@@ -358,8 +371,8 @@ pub(crate) fn operations() -> Vec<Operation> {
             )
             .error(
                 ErrorAnswer::Conflict,
-                "The memory is forgotten, or a newer version has replaced it. Change the version \
-                 that the error names.",
+                "The memory is forgotten, what it says has ended, or a newer version has replaced \
+                 it. Change the version that the error names.",
             ),
     ]
 }
