@@ -12,6 +12,7 @@
 //! A ledger can be stored and restored (`records`). A restored ledger reads only what is asked for and
 //! what a change touches.
 
+mod amounts;
 mod derive;
 mod extend;
 mod filter;

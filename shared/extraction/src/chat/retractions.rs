@@ -82,8 +82,13 @@ pub(crate) fn find_forget_request(
     let aspects = names
         .iter()
         .flat_map(|name| words.aspect_nouns.keys_of(name));
-    let aspects = aspects.map(str::to_owned).collect();
-    for related in related_words(&names, words) {
+    let aspects: Vec<String> = aspects.map(str::to_owned).collect();
+    let related = related_words(&names, words);
+    if !aspects.is_empty() {
+        // "Forget my work" means the job, and not every remark with the word.
+        names.retain(|name| !words.general_words.is(name) || related.contains(&name.as_str()));
+    }
+    for related in related {
         names.push(related.to_owned());
     }
     Some(ForgetRequest {
@@ -356,6 +361,25 @@ mod tests {
 
         let previous = find_forget_request(&remark("don't remember that"), Language::English);
         assert!(previous.is_some_and(|request| request.is_about_previous));
+    }
+
+    #[test]
+    fn requests_to_forget_mean_no_words_of_many_meanings() {
+        let forget = |text: &str| {
+            let request = find_forget_request(&remark(text), Language::English).unwrap();
+            request.retraction
+        };
+        for (text, broad) in [
+            ("forget my job", "work"),
+            ("forget about my work", "work"),
+            ("forget my son's school", "year"),
+            ("delete my address", "close"),
+            ("can you remove my finances from your memory", "paid"),
+        ] {
+            let words = forget(text).words;
+            assert!(!words.iter().any(|word| word == broad), "{text}: {words:?}");
+        }
+        assert_eq!(forget("forget about my work").aspects, ["job"]);
     }
 
     #[test]

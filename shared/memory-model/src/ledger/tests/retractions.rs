@@ -53,6 +53,22 @@ fn a_request_forgets_what_was_said_before_and_nothing_later() {
 }
 
 #[test]
+fn a_request_about_money_keeps_dates_years_and_phone_numbers() {
+    let said = [
+        "User earns 61k.",
+        "User pays £900 rent.",
+        "User goes to the dentist (2025-04-18).",
+        "User has lived in Rotterdam since 2018.",
+        "User's number is 07700 900123.",
+    ];
+    let statements = said.map(|text| statement(text, None, 1)).to_vec();
+    let request = document_statements(2, vec![forget(&["salary", "#"], 2)]);
+    let ledger = ledger([document_statements(1, statements), request]);
+
+    assert_eq!(live_texts(&ledger), said[2..]);
+}
+
+#[test]
 fn a_statement_that_names_nobody_goes_with_the_one_before_it() {
     let mut lawsuit = statement("User is in a lawsuit.", None, 1);
     let mut hearing = statement("Hearing is on July 8.", None, 1);
