@@ -21,6 +21,7 @@ mod referents;
 mod remarks;
 mod retractions;
 mod spelling;
+mod subjects;
 mod words;
 
 use text::Language;

@@ -170,6 +170,12 @@ pub(crate) fn find_days(text: &str, language: Language, said_at: Timestamp) -> O
     )
 }
 
+/// Checks whether a word in lower case is one for a relative in a language.
+pub(crate) fn is_kinship_word(lower: &str, language: Language) -> bool {
+    let kinship = rules_of(language).map_or(&[][..], |rules| &rules.kinship);
+    kinship.iter().any(|relative| relative.word == lower)
+}
+
 /// Returns the days that a question names, and true if the same days of every year are meant. Returns
 /// nothing for English and for languages without rules.
 pub(crate) fn find_question_days(

@@ -10,10 +10,11 @@ use domain::{Retraction, RetractionEffect, Statement};
 use text::Language;
 
 use super::reading::ReadRemark;
-use super::words::{ChatWords, LowerText, chat_words_of, words_of};
+use super::subjects::{
+    Subject, clause_after, clause_before, find_opening_person, find_subject, person_of,
+};
+use super::words::{ChatWords, KeyedMatch, LowerText, chat_words_of, words_of};
 use crate::all_languages::all_languages;
-use crate::english::is_relative;
-use crate::english::lexicon::is_adverb;
 
 /// The aspect that a remark about a partner is about as well.
 const RELATIONSHIP: &str = "relationship";
@@ -30,6 +31,20 @@ const ASPECTS_WITH_SUBJECT: [&str; 5] = [
     "relationship",
     "residence",
 ];
+
+/// The aspects of which each person has one, so that a change counts only if it is the speaker's.
+const ASPECTS_OF_PERSONS: [&str; 8] = [
+    "car",
+    "diet",
+    "job",
+    "living arrangement",
+    "phone",
+    "phone number",
+    "relationship",
+    "residence",
+];
+/// The first words of phrases of change that are nouns: `new job`.
+const NOUN_OPENINGS: [&str; 5] = ["first", "last", "new", "no", "our"];
 
 /// Attributes of a person, each with the aspect that it belongs to. Sorted.
 const ASPECTS_OF_ATTRIBUTES: &[(&str, &str)] = &[
@@ -50,10 +65,16 @@ const ASPECTS_OF_ATTRIBUTES: &[(&str, &str)] = &[
 /// Marks the aspects that a statement of a remark is about: of the speaker's life, or of another's.
 pub(crate) fn mark_aspects(statement: &mut Statement, remark: &ReadRemark, language: Language) {
     let words = chat_words_of(language);
-    let is_about_other = is_about_other(&remark.lower.text, words);
+    let person = find_opening_person(&remark.lower, words, language);
     let mut aspects: Vec<String> = Vec::new();
     for aspect in find_aspects(&remark.lower) {
-        if is_about_other && aspect != RELATIONSHIP {
+        let is_of_other = match person {
+            None => false,
+            Some(Subject::Partner) => aspect != RELATIONSHIP,
+            // Whoever `she` is may be the partner, and a sister is not.
+            Some(_) => aspect != RELATIONSHIP || names_relative(&remark.lower, words, language),
+        };
+        if is_of_other {
             aspects.push(format!("{aspect}{OF_ANOTHER}"));
         } else {
             aspects.push(aspect.to_owned());
@@ -64,6 +85,14 @@ pub(crate) fn mark_aspects(statement: &mut Statement, remark: &ReadRemark, langu
     aspects.retain(|aspect| !statement.aspects.contains(aspect));
     aspects.dedup();
     statement.aspects.extend(aspects);
+}
+
+/// Checks whether a remark begins with a relative or friend, rather than with a pronoun.
+fn names_relative(lower: &LowerText, words: &ChatWords, language: Language) -> bool {
+    let first_words = words_of(&lower.text).take(3);
+    first_words
+        .filter(|word| !words.other_persons.is(word))
+        .any(|word| person_of(word, words, language) == Some(Subject::Other))
 }
 
 /// Returns the aspects that a remark is about.
@@ -79,18 +108,28 @@ fn find_aspects(lower: &LowerText) -> Vec<&'static str> {
 /// Returns the aspects to which a remark gives an answer: `i work at the bank`, `back on android`.
 /// `my boss` and `my iphone` only mention one.
 fn find_answered_aspects(lower: &LowerText) -> Vec<&'static str> {
+    let answers = find_answers(lower);
+    answers.into_iter().map(|answer| answer.key).collect()
+}
+
+/// Returns the answers to aspects in a remark, each with its place.
+fn find_answers(lower: &LowerText) -> Vec<KeyedMatch> {
     let lists = all_languages();
-    let mut aspects = lists.aspects.keys_in(lower);
+    let mut answers = lists.aspects.matches_in(lower);
     let has_number = lower.text.contains(|c: char| c.is_ascii_digit());
     let mut previous = "";
-    for word in words_of(&lower.text) {
+    for range in &lower.words {
+        let word = &lower.text[range.clone()];
         let is_mention = lists.own_text_words.has(previous);
         let answered =
             aspect_of_name(word).filter(|aspect| NAMED_ASPECTS.contains(aspect) || has_number);
-        aspects.extend(answered.filter(|_| !is_mention));
+        answers.extend(answered.filter(|_| !is_mention).map(|key| KeyedMatch {
+            range: range.clone(),
+            key,
+        }));
         previous = word;
     }
-    aspects
+    answers
 }
 
 /// Returns the aspect that a name or unit tells: `android`, `50mg`.
@@ -116,20 +155,20 @@ fn aspect_of_topic(statement: &Statement) -> Option<&'static str> {
 pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Option<Retraction> {
     let words = chat_words_of(language);
     let lower = &remark.lower;
-    let mut changed = all_languages().aspect_changes.keys_in(lower);
-    changed.extend(find_named_changes(lower));
-    if language == Language::English && !words.first_person.occur_in(lower) {
-        // "Idris started at a new school" is about Idris, and "started at a new school" is not.
-        let opening = opening_changes(lower);
-        changed.retain(|aspect| !ASPECTS_WITH_SUBJECT.contains(aspect) || opening.contains(aspect));
-    }
-    changed.extend(whole_change(&lower.text, words));
+    let mut changes = all_languages().aspect_changes.matches_in(lower);
+    changes.extend(find_named_changes(lower));
+    changes.retain(|change| is_own_change(change, lower, words, language));
+
     let has_change = words.changes.occur_in(lower) || words.aspect_change_words.occur_in(lower);
     if has_change {
-        changed.extend(find_answered_aspects(lower));
+        let mut answers = find_answers(lower);
+        answers.retain(|answer| is_own_answer(answer, lower, words, language));
+        changes.extend(answers);
     }
+    let mut changed: Vec<&str> = changes.iter().map(|change| change.key).collect();
+    changed.extend(whole_change(&lower.text, words));
     // A remark about the partner is about the relationship.
-    if is_about_other(&lower.text, words) {
+    if find_opening_person(lower, words, language).is_some() {
         changed.retain(|aspect| *aspect == RELATIONSHIP);
     }
     changed.sort_unstable();
@@ -144,41 +183,73 @@ pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Opt
     })
 }
 
+/// Checks whether a change is one of the speaker's life: `I got fired`, and not `Anna got fired`.
+fn is_own_change(
+    change: &KeyedMatch,
+    lower: &LowerText,
+    words: &ChatWords,
+    language: Language,
+) -> bool {
+    let phrase = LowerText::new(&lower.text[change.range.clone()]);
+    if words.first_person.occur_in(&phrase) || !ASPECTS_OF_PERSONS.contains(&change.key) {
+        return true;
+    }
+
+    let before = clause_before(&lower.text, change.range.start);
+    let last_word = words_of(before).next_back().unwrap_or_default();
+    match find_subject(before, words, language) {
+        Subject::Speaker => true,
+        Subject::Partner => change.key == RELATIONSHIP,
+        Subject::Other => {
+            let after = clause_after(&lower.text, change.range.end);
+            change.key == RELATIONSHIP && words_of(after).any(|word| word == "me")
+        }
+        Subject::Unknown if !ASPECTS_WITH_SUBJECT.contains(&change.key) => true,
+        // "Anna's new job" is Anna's, and "excited about the new job" is the speaker's.
+        Subject::Unknown => {
+            let first = words_of(&phrase.text).next().unwrap_or_default();
+            let is_noun = NOUN_OPENINGS.contains(&first);
+            is_noun && !last_word.ends_with("'s") && words.first_person.occur_in(lower)
+        }
+    }
+}
+
+/// Checks whether an answer to an aspect is one of the speaker's life: `I'm vegan now`, and not `my
+/// sister is vegan now`.
+fn is_own_answer(
+    answer: &KeyedMatch,
+    lower: &LowerText,
+    words: &ChatWords,
+    language: Language,
+) -> bool {
+    let phrase = LowerText::new(&lower.text[answer.range.clone()]);
+    if words.first_person.occur_in(&phrase) || !ASPECTS_OF_PERSONS.contains(&answer.key) {
+        return true;
+    }
+
+    let before = clause_before(&lower.text, answer.range.start);
+    match find_subject(before, words, language) {
+        Subject::Speaker | Subject::Unknown => true,
+        Subject::Partner => answer.key == RELATIONSHIP,
+        Subject::Other => false,
+    }
+}
+
 /// Returns the aspects that change by a phrase of many meanings, and that the remark names:
 /// `joined a bank`, not `joined a choir`.
-fn find_named_changes(lower: &LowerText) -> Vec<&'static str> {
+fn find_named_changes(lower: &LowerText) -> Vec<KeyedMatch> {
     let lists = all_languages();
-    let mut changed = lists.named_aspect_changes.keys_in(lower);
-    if changed.is_empty() {
-        return changed;
+    let mut changes = lists.named_aspect_changes.matches_in(lower);
+    if changes.is_empty() {
+        return changes;
     }
 
     // A mention is not enough: "I joined a gym near my work".
     let mut named = lists.aspects.keys_in(lower);
     named.extend(lists.aspect_context.keys_in(lower));
     named.extend(words_of(&lower.text).filter_map(aspect_of_name));
-    changed.retain(|aspect| named.contains(aspect));
-    changed
-}
-
-/// Returns the aspects of the phrases of change at the first or second word of a remark.
-fn opening_changes(lower: &LowerText) -> Vec<&'static str> {
-    let lists = all_languages();
-    let mut found = Vec::new();
-    for start in lower.words.iter().take(2).map(|word| word.start) {
-        let before = &lower.text[..start];
-        let is_subject = !before.is_empty() && !is_adverb(before.trim_end());
-        if is_subject {
-            continue;
-        }
-
-        for changes in [&lists.aspect_changes, &lists.named_aspect_changes] {
-            let aspects = changes.opening_keys(&lower.text[start..]);
-            found.extend(aspects.into_iter().flat_map(|(aspects, _)| aspects));
-        }
-    }
-
-    found
+    changes.retain(|change| named.contains(&change.key));
+    changes
 }
 
 /// Checks whether a remark says that an aspect of somebody else's life is different now: `Theo's in
@@ -211,17 +282,10 @@ fn whole_change(lower: &str, words: &ChatWords) -> Vec<&'static str> {
     }
 }
 
-/// Checks whether a remark begins with somebody other than the speaker.
-fn is_about_other(lower: &str, words: &ChatWords) -> bool {
-    let mut first_words = words_of(lower);
-    let is_owned = matches!(first_words.next(), Some("my" | "our" | "the"));
-    let is_relative = first_words.take(2).any(is_relative);
-    is_owned && is_relative || words.other_persons.opening_len(lower).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::RemarkKind;
 
     #[test]
     fn attributes_are_sorted() {
@@ -241,11 +305,61 @@ mod tests {
             ("sertralin erhöht auf 50 mg", &["medication"]),
             ("on est passé à table", &[]),
         ] {
-            assert_eq!(
-                find_named_changes(&LowerText::new(text)),
-                expected,
-                "{text}"
-            );
+            let changes = find_named_changes(&LowerText::new(text));
+            let aspects: Vec<&str> = changes.iter().map(|change| change.key).collect();
+            assert_eq!(aspects, expected, "{text}");
+        }
+    }
+
+    /// Returns the aspects that a remark changes.
+    fn changed_aspects(text: &str, language: Language) -> Vec<String> {
+        let remark = ReadRemark {
+            text: text.to_owned(),
+            kind: RemarkKind::Statement,
+            lower: LowerText::new(text),
+        };
+        let change = find_aspect_change(&remark, language);
+        change.map_or(Vec::new(), |change| change.aspects)
+    }
+
+    #[test]
+    fn changes_in_the_lives_of_others_are_not_the_speakers() {
+        use Language::{English, French, German, Russian};
+        for (language, text, expected) in [
+            (English, "my sister got married last week", &[][..]),
+            (English, "my brother broke up with ana", &[]),
+            (English, "my parents are getting divorced", &[]),
+            (English, "my parents moved back to poland", &[]),
+            (English, "our neighbours moved away", &[]),
+            (English, "my husband's new job starts in may", &[]),
+            (English, "my daughter's first day at nursery", &[]),
+            (English, "my team lead got promoted to director", &[]),
+            (English, "anna got fired so i'm covering her shifts", &[]),
+            (English, "i heard my sister got fired", &[]),
+            (Russian, "сестра переехала в казань", &[]),
+            (German, "meine eltern sind umgezogen", &[]),
+            (German, "mein kollege wurde entlassen", &[]),
+            (French, "mon frère a un nouveau travail", &[]),
+            (English, "i got fired", &["job"]),
+            (English, "yesterday got fired", &["job"]),
+            (English, "my husband dumped me", &["relationship"]),
+            (English, "my wife and i got divorced", &["relationship"]),
+            (
+                English,
+                "me and my sister moved back to poland",
+                &["residence"],
+            ),
+            (English, "my girlfriend broke up with me", &["relationship"]),
+            (English, "my boyfriend and i split up", &["relationship"]),
+            (
+                English,
+                "so nervous about the new job but i want it",
+                &["job"],
+            ),
+            (German, "ich wurde entlassen", &["job"]),
+            (Russian, "я переехала в казань", &["residence"]),
+        ] {
+            assert_eq!(changed_aspects(text, language), expected, "{text}");
         }
     }
 }

@@ -84,18 +84,32 @@ impl Phrases {
             || lower.words.iter().any(|word| self.stand_at(lower, word))
     }
 
-    /// Returns every phrase that stands anywhere in a text.
-    fn find_all<'l>(&'l self, lower: &'l LowerText) -> impl Iterator<Item = &'static str> + 'l {
+    /// Returns the range of the last of the phrases in a text. Of those that begin at one place, the
+    /// longest counts.
+    pub(super) fn find_last(&self, lower: &LowerText) -> Option<Range<usize>> {
+        let found = self.find_ranges(lower);
+        found.max_by_key(|range| (range.start, range.end))
+    }
+
+    /// Returns the range of every phrase that stands anywhere in a text.
+    pub(super) fn find_ranges<'l>(
+        &'l self,
+        lower: &'l LowerText,
+    ) -> impl Iterator<Item = Range<usize>> + 'l {
         let has_unspaced = lower.text.contains(is_unspaced);
         let unspaced = self.unspaced.iter().filter(move |_| has_unspaced);
-        let unspaced = unspaced.filter(|phrase| lower.text.contains(**phrase));
+        let unspaced = unspaced.flat_map(|phrase| {
+            let found = lower.text.match_indices(*phrase);
+            found.map(|(at, found)| at..at + found.len())
+        });
         let spaced = lower.words.iter().flat_map(|word| {
             let candidates = self.by_first_word.get(&lower.text[word.clone()]);
             let rest = &lower.text[word.start..];
             let candidates = candidates.into_iter().flatten();
-            candidates.filter(move |phrase| begins_with(rest, phrase))
+            let found = candidates.filter(move |phrase| begins_with(rest, phrase));
+            found.map(|phrase| word.start..word.start + phrase.len())
         });
-        unspaced.chain(spaced).copied()
+        unspaced.chain(spaced)
     }
 
     /// Checks whether one of the phrases begins with a word of a text.
@@ -134,11 +148,26 @@ impl KeyedPhrases {
 
     /// Returns the keys of the phrases that stand in a text, each once and in order.
     pub(super) fn keys_in(&self, lower: &LowerText) -> Vec<&'static str> {
-        let found = self.phrases.find_all(lower);
-        let mut keys: Vec<&'static str> = found.flat_map(|phrase| self.keys_of(phrase)).collect();
+        let found = self.phrases.find_ranges(lower);
+        let mut keys: Vec<&'static str> = found
+            .flat_map(|range| self.keys_of(&lower.text[range]))
+            .collect();
         keys.sort_unstable();
         keys.dedup();
         keys
+    }
+
+    /// Returns the phrases that stand in a text, each with a key.
+    pub(super) fn matches_in(&self, lower: &LowerText) -> Vec<KeyedMatch> {
+        let mut matches = Vec::new();
+        for range in self.phrases.find_ranges(lower) {
+            let keys = self.keys_of(&lower.text[range.clone()]);
+            matches.extend(keys.map(|key| KeyedMatch {
+                range: range.clone(),
+                key,
+            }));
+        }
+        matches
     }
 
     /// Returns the keys of the longest phrase with which a text in lower case begins, and its length.
@@ -151,6 +180,13 @@ impl KeyedPhrases {
     pub(super) fn keys_of(&self, phrase: &str) -> impl Iterator<Item = &'static str> + '_ {
         self.keys.get(phrase).into_iter().flatten().copied()
     }
+}
+
+/// A phrase of a text with its key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KeyedMatch {
+    pub(super) range: Range<usize>,
+    pub(super) key: &'static str,
 }
 
 /// A text in lower case with the ranges of its words, which many lists look up.
@@ -404,6 +440,12 @@ chat_words! {
     changes = "changes",
     /// Openings of a remark about somebody other than the speaker.
     other_persons = "other persons",
+    /// Words for the speaker as the subject of a clause.
+    first_person_subjects = "first-person subjects",
+    /// Words for people other than the speaker, besides relatives.
+    people = "people",
+    /// Words for the speaker's partner.
+    partners = "partners",
     /// Words that say that something has changed if an aspect is named.
     aspect_change_words = "words of an aspect change",
     /// Words that are shared by remarks about different things.
