@@ -28,6 +28,8 @@ macro_rules! word_lists {
             pub(crate) aspect_mentions: KeyedPhrases,
             /// Phrases that say that an aspect has changed or ended.
             pub(crate) aspect_changes: KeyedPhrases,
+            /// Phrases that say so only at the end of a clause.
+            pub(crate) final_aspect_changes: KeyedPhrases,
             /// Phrases that say so only if the remark names the aspect as well.
             pub(crate) named_aspect_changes: KeyedPhrases,
             /// Further words that name an aspect beside such a phrase.
@@ -43,6 +45,10 @@ macro_rules! word_lists {
                     aspects: KeyedPhrases::load(&mut sections, "aspects")?,
                     aspect_mentions: KeyedPhrases::load(&mut sections, "aspect mentions")?,
                     aspect_changes: KeyedPhrases::load(&mut sections, "aspect changes")?,
+                    final_aspect_changes: KeyedPhrases::load(
+                        &mut sections,
+                        "aspect changes that end a clause",
+                    )?,
                     named_aspect_changes: KeyedPhrases::load(&mut sections, "changes of a named aspect")?,
                     aspect_context: KeyedPhrases::load(&mut sections, "aspect context")?,
                 };

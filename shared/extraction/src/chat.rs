@@ -10,6 +10,7 @@
 //! of the person's life that it changes ([`aspects`]).
 
 mod aspects;
+mod assertions;
 mod continuation;
 mod corrections;
 mod denials;

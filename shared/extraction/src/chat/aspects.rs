@@ -9,6 +9,7 @@ use domain::memory::OF_ANOTHER;
 use domain::{Retraction, RetractionEffect, Statement};
 use text::Language;
 
+use super::assertions::is_asserted;
 use super::reading::ReadRemark;
 use super::subjects::{
     Subject, clause_after, clause_before, find_opening_person, find_subject, person_of,
@@ -157,7 +158,12 @@ pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Opt
     let lower = &remark.lower;
     let mut changes = all_languages().aspect_changes.matches_in(lower);
     changes.extend(find_named_changes(lower));
-    changes.retain(|change| is_own_change(change, lower, words, language));
+    changes.extend(find_final_changes(lower, words));
+    changes.retain(|change| {
+        is_asserted(lower, change.range.start, words)
+            && !is_time(lower, change)
+            && is_own_change(change, lower, words, language)
+    });
 
     let has_change = words.changes.occur_in(lower) || words.aspect_change_words.occur_in(lower);
     if has_change {
@@ -181,6 +187,24 @@ pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Opt
         kept_words: Vec::new(),
         spans: Vec::new(),
     })
+}
+
+/// Checks whether a phrase of change is followed by a time of day: `i started at 9`.
+fn is_time(lower: &LowerText, change: &KeyedMatch) -> bool {
+    let after = lower.text[change.range.end..].trim_start();
+    lower.text[change.range.clone()].ends_with(" at")
+        && after.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Returns the aspects that change by a phrase at the end of a clause, after which only the time may
+/// follow: `he left me last year`.
+fn find_final_changes(lower: &LowerText, words: &ChatWords) -> Vec<KeyedMatch> {
+    let mut changes = all_languages().final_aspect_changes.matches_in(lower);
+    changes.retain(|change| {
+        let after = clause_after(&lower.text, change.range.end);
+        !words_of(after).any(|word| says_more(word, words))
+    });
+    changes
 }
 
 /// Checks whether a change is one of the speaker's life: `I got fired`, and not `Anna got fired`.
@@ -270,16 +294,18 @@ fn whole_change(lower: &str, words: &ChatWords) -> Vec<&'static str> {
         return Vec::new();
     };
 
-    let says_more = |word: &str| {
-        !words.beside_ending.is(word)
-            && !words.stop_words.contains_key(word)
-            && !word.starts_with(|c: char| c.is_ascii_digit())
-    };
-    if words_of(&clause[len..]).any(says_more) {
+    if words_of(&clause[len..]).any(|word| says_more(word, words)) {
         Vec::new()
     } else {
         aspects.to_vec()
     }
+}
+
+/// Checks whether a word beside a change says more than when it was.
+fn says_more(word: &str, words: &ChatWords) -> bool {
+    !words.beside_ending.is(word)
+        && !words.stop_words.contains_key(word)
+        && !word.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[cfg(test)]
@@ -320,6 +346,40 @@ mod tests {
         };
         let change = find_aspect_change(&remark, language);
         change.map_or(Vec::new(), |change| change.aspects)
+    }
+
+    #[test]
+    fn changes_that_have_not_happened_or_mean_other_things_change_nothing() {
+        use Language::{English, German};
+        for (language, text, expected) in [
+            (English, "i never got married", &[][..]),
+            (English, "i almost got fired today", &[]),
+            (English, "i want to quit my job", &[]),
+            (English, "don't know what i'd do if i lost my job", &[]),
+            (English, "my laptop stopped working", &[]),
+            (English, "tomorrow is my last day in rome", &[]),
+            (English, "i get out of work at 5", &[]),
+            (English, "my class started at 9", &[]),
+            (English, "mum left me a voicemail", &[]),
+            (English, "we're done with the kitchen", &[]),
+            (English, "i met someone from work", &[]),
+            (English, "we tried a new place for ramen", &[]),
+            (English, "the bank put me on hold", &[]),
+            (English, "i stopped being scared of flying", &[]),
+            (English, "i switched to the night shift", &[]),
+            (German, "ich bin nach hause gefahren", &[]),
+            (German, "der vertrag wurde gekündigt", &[]),
+            (English, "he left me last year", &["relationship"]),
+            (English, "i stopped being vegan", &["diet"]),
+            (English, "neuro put me on sertraline", &["medication"]),
+            (English, "i've been out of work since june", &["job"]),
+            (English, "i started at the bakery", &["job"]),
+            (German, "ich bin nach köln gezogen", &["residence"]),
+        ] {
+            assert_eq!(changed_aspects(text, language), expected, "{text}");
+        }
+        let upgrade = changed_aspects("i upgraded to an electric toothbrush", English);
+        assert!(!upgrade.contains(&"phone".to_owned()), "{upgrade:?}");
     }
 
     #[test]

@@ -1,12 +1,18 @@
 //! Remarks that take back what was said before: requests to forget, instructions that no longer
 //! hold, and endings.
 
+use std::cmp::Reverse;
+use std::ops::Range;
+
 use domain::{Retraction, RetractionEffect};
 use text::Language;
 
 use super::aspects::changes_aspect_of_other;
+use super::assertions::is_asserted;
 use super::reading::ReadRemark;
-use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, words_of};
+use super::words::{
+    ChatWords, LowerText, Phrases, chat_words_of, is_unspaced, is_word_char, words_of,
+};
 
 /// The most words that name what has ended.
 const MAX_ENDED_WORDS: usize = 2;
@@ -137,8 +143,9 @@ fn dismissal(request: &str, words: &ChatWords, language: Language) -> Option<For
 /// Returns the retraction of a remark that tells a change without naming what it replaces.
 pub(crate) fn find_change(remark: &ReadRemark, language: Language) -> Option<Retraction> {
     let words = chat_words_of(language);
-    let is_changed =
-        words.changes.occur_in(&remark.lower) || changes_aspect_of_other(&remark.lower, words);
+    let mut changes = words.changes.find_ranges(&remark.lower);
+    let is_changed = changes.any(|change| is_asserted(&remark.lower, change.start, words))
+        || changes_aspect_of_other(&remark.lower, words);
     if !is_changed {
         return None;
     }
@@ -158,13 +165,11 @@ pub(crate) fn find_change(remark: &ReadRemark, language: Language) -> Option<Ret
 pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Retraction> {
     let words = chat_words_of(language);
     let lower = &remark.lower;
-    let named_after = words.endings.find(lower).and_then(|at| {
-        let len = words.endings.opening_len(&lower.text[at..])?;
-        Some(&lower.text[at + len..])
-    });
+    let named_after = find_first_asserted(&words.endings, lower, words);
+    let named_after = named_after.map(|range| &lower.text[range.end..]);
     let named_before = || {
-        let at = words.endings_after_object.find(lower)?;
-        Some(&lower.text[..at])
+        let range = find_first_asserted(&words.endings_after_object, lower, words)?;
+        Some(&lower.text[..range.start])
     };
     let (subject, is_before) = match (named_before(), named_after) {
         (_, Some(subject)) => (subject, false),
@@ -180,6 +185,18 @@ pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Ret
     let mut names = ended_names(clause, is_before, words, language);
     names.truncate(MAX_ENDED_WORDS);
     (!names.is_empty()).then(|| retraction(RetractionEffect::Ends, names))
+}
+
+/// Returns the range of the first of the phrases that says what has happened. Of those that begin at one
+/// place, the longest counts.
+fn find_first_asserted(
+    phrases: &Phrases,
+    lower: &LowerText,
+    words: &ChatWords,
+) -> Option<Range<usize>> {
+    let found = phrases.find_ranges(lower);
+    let asserted = found.filter(|range| is_asserted(lower, range.start, words));
+    asserted.min_by_key(|range| (range.start, Reverse(range.end)))
 }
 
 /// Returns a text up to the end of its clause.
@@ -393,6 +410,9 @@ mod tests {
             ),
             (Language::English, "jonas and i split up last week", "jonas"),
             (Language::English, "i love the gym", ""),
+            (Language::English, "i haven't sold the car yet", ""),
+            (Language::English, "i still haven't quit smoking", ""),
+            (Language::English, "i want to quit the choir", ""),
             (Language::Spanish, "dejé el chiringuito", "chiringuito"),
             (Language::Italian, "ho mollato il clarinetto", "clarinetto"),
             (Language::Hindi, "कॉल सेंटर छोड़ दिया", "सेंटर"),

@@ -446,6 +446,8 @@ chat_words! {
     people = "people",
     /// Words for the speaker's partner.
     partners = "partners",
+    /// Words before a phrase of change that say that it has not happened.
+    words_of_no_change = "words of no change",
     /// Words that say that something has changed if an aspect is named.
     aspect_change_words = "words of an aspect change",
     /// Words that are shared by remarks about different things.
