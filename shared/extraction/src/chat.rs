@@ -6,14 +6,15 @@
 //! ([`spelling`]), so that the rules can read them, and its kind is found ([`reading`]). A remark
 //! that tells something and that no rule understands is kept word for word ([`episodes`]). A remark
 //! that cannot be understood alone is added to the one before it ([`continuation`]), and one that
-//! takes back what was said before is a retraction ([`retractions`]), by its words or by the aspect
-//! of the person's life that it changes ([`aspects`]).
+//! takes back what was said before is a retraction, by its words ([`retractions`], [`endings`]) or by
+//! the aspect of the person's life that it changes ([`aspects`]).
 
 mod aspects;
 mod assertions;
 mod continuation;
 mod corrections;
 mod denials;
+mod endings;
 mod episodes;
 mod fiction;
 mod plays;
@@ -32,13 +33,12 @@ use words::{LowerText, chat_words_of};
 pub(crate) use aspects::{find_aspect_change, mark_aspects};
 pub(crate) use continuation::{add_bare_change, continue_statement, needs_previous};
 pub(crate) use corrections::{find_corrected_number, find_later_correction, resolve_corrections};
+pub(crate) use endings::find_ending;
 pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use fiction::find_words_of_others;
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
-pub(crate) use retractions::{
-    ForgetRequest, find_change, find_ending, find_forget_request, find_kept_words,
-};
+pub(crate) use retractions::{ForgetRequest, find_change, find_forget_request, find_kept_words};
 pub(crate) use spelling::spell_out;
 pub(crate) use words::KeyedPhrases;
 

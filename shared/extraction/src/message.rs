@@ -357,7 +357,9 @@ fn find_retraction(
     read: &ReadRemark,
     language: Language,
 ) -> Option<Retraction> {
-    let ending = find_ending(read, language);
+    // A statement that denies its own topic ends what it denies, and nothing else.
+    let is_denial = statement.topic.as_ref().is_some_and(|topic| topic.negated);
+    let ending = find_ending(read, language).filter(|_| !is_denial);
     if statement.kind == MemoryKind::Instruction {
         return ending;
     }

@@ -1,8 +1,5 @@
 //! Remarks that take back what was said before: requests to forget, instructions that no longer
-//! hold, and endings.
-
-use std::cmp::Reverse;
-use std::ops::Range;
+//! hold, and changes.
 
 use domain::{Retraction, RetractionEffect};
 use text::Language;
@@ -10,12 +7,8 @@ use text::Language;
 use super::aspects::changes_aspect_of_other;
 use super::assertions::is_asserted;
 use super::reading::ReadRemark;
-use super::words::{
-    ChatWords, LowerText, Phrases, chat_words_of, is_unspaced, is_word_char, words_of,
-};
+use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, words_of};
 
-/// The most words that name what has ended.
-const MAX_ENDED_WORDS: usize = 2;
 /// The fewest characters of a word by which a change and what it replaces are about the same thing,
 /// in scripts with spaces.
 const MIN_SHARED_WORD_CHARS: usize = 4;
@@ -161,78 +154,10 @@ pub(crate) fn find_change(remark: &ReadRemark, language: Language) -> Option<Ret
     (!names.is_empty()).then(|| retraction(RetractionEffect::Replaces, names))
 }
 
-/// Returns the retraction of a remark that says that something is over.
-pub(crate) fn find_ending(remark: &ReadRemark, language: Language) -> Option<Retraction> {
-    let words = chat_words_of(language);
-    let lower = &remark.lower;
-    let named_after = find_first_asserted(&words.endings, lower, words);
-    let named_after = named_after.map(|range| &lower.text[range.end..]);
-    let named_before = || {
-        let range = find_first_asserted(&words.endings_after_object, lower, words)?;
-        Some(&lower.text[..range.start])
-    };
-    let (subject, is_before) = match (named_before(), named_after) {
-        (_, Some(subject)) => (subject, false),
-        (Some(subject), None) => (subject, true),
-        (None, None) => return None,
-    };
-
-    let clause = if is_before {
-        subject
-    } else {
-        clause_of(subject)
-    };
-    let mut names = ended_names(clause, is_before, words, language);
-    names.truncate(MAX_ENDED_WORDS);
-    (!names.is_empty()).then(|| retraction(RetractionEffect::Ends, names))
-}
-
-/// Returns the range of the first of the phrases that says what has happened. Of those that begin at one
-/// place, the longest counts.
-fn find_first_asserted(
-    phrases: &Phrases,
-    lower: &LowerText,
-    words: &ChatWords,
-) -> Option<Range<usize>> {
-    let found = phrases.find_ranges(lower);
-    let asserted = found.filter(|range| is_asserted(lower, range.start, words));
-    asserted.min_by_key(|range| (range.start, Reverse(range.end)))
-}
-
 /// Returns a text up to the end of its clause.
-fn clause_of(text: &str) -> &str {
+pub(super) fn clause_of(text: &str) -> &str {
     let end = text.find([',', '.', ';', '(', '!']).unwrap_or(text.len());
     &text[..end]
-}
-
-/// Returns the words that name what has ended, those nearest to the phrase first. In a script with
-/// spaces they end at a word without a meaning of its own: `the mini down to my dad`.
-fn ended_names(
-    clause: &str,
-    is_before: bool,
-    words: &ChatWords,
-    language: Language,
-) -> Vec<String> {
-    if clause.contains(is_unspaced) && language != Language::Korean {
-        return name_words(clause, words, language);
-    }
-
-    let mut nearest_first: Vec<&str> = words_of(clause).collect();
-    if is_before {
-        nearest_first.reverse();
-    }
-    let mut names: Vec<String> = Vec::new();
-    for word in nearest_first {
-        match name_words(word, words, language).into_iter().next() {
-            Some(name) if words.beside_ending.is(&name) => {}
-            Some(name) if name.starts_with(|c: char| c.is_ascii_digit()) => {}
-            Some(name) => names.push(name),
-            None if names.is_empty() => {}
-            None => break,
-        }
-    }
-
-    names
 }
 
 /// Returns the words of what may stay remembered, if a remark says so.
@@ -246,7 +171,7 @@ pub(crate) fn find_kept_words(remark: &ReadRemark, language: Language) -> Vec<St
     }
 }
 
-fn retraction(effect: RetractionEffect, words: Vec<String>) -> Retraction {
+pub(super) fn retraction(effect: RetractionEffect, words: Vec<String>) -> Retraction {
     Retraction {
         effect,
         words,
@@ -269,7 +194,7 @@ fn strip_politeness<'t>(lower: &'t str, words: &ChatWords) -> &'t str {
 }
 
 /// Returns the words of a text that name something, in order.
-fn name_words(text: &str, words: &ChatWords, language: Language) -> Vec<String> {
+pub(super) fn name_words(text: &str, words: &ChatWords, language: Language) -> Vec<String> {
     if text.contains(is_unspaced) && language != Language::Korean {
         return unspaced_names(text, words);
     }
@@ -397,30 +322,6 @@ mod tests {
             assert!(!words.iter().any(|word| word == broad), "{text}: {words:?}");
         }
         assert_eq!(forget("forget about my work").aspects, ["job"]);
-    }
-
-    #[test]
-    fn endings_name_what_is_over() {
-        for (language, text, expected) in [
-            (Language::English, "sold the v50 finally", "v50"),
-            (
-                Language::English,
-                "after 6 years i'm not vegan anymore",
-                "vegan",
-            ),
-            (Language::English, "jonas and i split up last week", "jonas"),
-            (Language::English, "i love the gym", ""),
-            (Language::English, "i haven't sold the car yet", ""),
-            (Language::English, "i still haven't quit smoking", ""),
-            (Language::English, "i want to quit the choir", ""),
-            (Language::Spanish, "dejé el chiringuito", "chiringuito"),
-            (Language::Italian, "ho mollato il clarinetto", "clarinetto"),
-            (Language::Hindi, "कॉल सेंटर छोड़ दिया", "सेंटर"),
-        ] {
-            let ending = find_ending(&remark(text), language);
-            let words = ending.map_or(Vec::new(), |ending| ending.words);
-            assert_eq!(words.first().map_or("", String::as_str), expected, "{text}");
-        }
     }
 
     #[test]

@@ -313,6 +313,8 @@ macro_rules! chat_words {
             pub(super) spellings: WordTable<&'static str>,
             /// Words that a request to forget something also means, by the word of the request.
             pub(super) related_words: WordTable<Vec<&'static str>>,
+            /// Phrases of which one must be in a remark with an ending, by the ending.
+            pub(super) words_of_endings: WordTable<Phrases>,
             /// Words by which a request to forget names an aspect.
             pub(super) aspect_nouns: KeyedPhrases,
             /// Clauses that say that an aspect has changed if they are all that is said.
@@ -330,6 +332,7 @@ macro_rules! chat_words {
                     $($list: Phrases::new(sections.take($section)?.words()?),)*
                     spellings: load_spellings(&mut sections)?,
                     related_words: load_related_words(&mut sections)?,
+                    words_of_endings: load_words_of_endings(&mut sections)?,
                     aspect_nouns: KeyedPhrases::load(&mut sections, "aspect nouns")?,
                     whole_aspect_changes: KeyedPhrases::load(&mut sections, "whole aspect changes")?,
                     stop_words: language.stop_words()?.into_iter().map(|word| (word, ())).collect(),
@@ -436,6 +439,8 @@ chat_words! {
     endings = "endings",
     /// Phrases that end something, after its name.
     endings_after_object = "endings after their object",
+    /// Phrases in which the words of an ending mean something else.
+    non_endings = "non-endings",
     /// Phrases that say that something has changed.
     changes = "changes",
     /// Openings of a remark about somebody other than the speaker.
@@ -482,6 +487,17 @@ fn load_spellings(
     }
 
     Ok(spellings)
+}
+
+/// Loads the phrases of which one must be in a remark with an ending.
+fn load_words_of_endings(
+    sections: &mut LanguageSections,
+) -> Result<WordTable<Phrases>, LanguageFileError> {
+    let entries = sections.take("words that an ending needs")?.entries()?;
+    Ok(entries
+        .into_iter()
+        .map(|entry| (entry.key, Phrases::new(entry.words)))
+        .collect())
 }
 
 /// Loads the words that a request to forget something also means.
