@@ -52,24 +52,34 @@ pub(crate) fn find_forget_request(
     let words = chat_words_of(language);
     let request = strip_politeness(&remark.lower.text, words);
 
+    if words.no_forget_requests.opening_len(request).is_some() {
+        return None;
+    }
+
     let has_phrase = words.forget_phrases.occur_in(&remark.lower);
     let opening = forget_opening_len(request, words);
-    let deletion = words.delete_openings.opening_len(request);
+    let deletion = delete_opening_len(request, has_phrase, words);
     let len = match (opening, deletion) {
         (Some(len), _) | (None, Some(len)) => len,
         (None, None) if has_phrase => 0,
         (None, None) => return dismissal(request, words, language),
     };
 
+    // "Don't mention my ex again" names the ex.
+    let needed = words.words_of_requests.get(&request[..len]);
+    let is_needed = |name: &str| needed.is_some_and(|needed| needed.contain_word(name));
     let mut names = name_words(clause_of(&request[len..]), words, language);
     names.retain(|name| {
         !words.forget_phrases.contain_word(name)
             && !words.forget_object_endings.contain_word(name)
             && !words.previous_references.is(name)
+            && !is_needed(name)
     });
     // "Delete my address" means the memory, and "delete my last sentence" does not.
     let is_personal = |name: &String| words.related_words.contains_key(name.as_str());
-    if opening.is_none() && !has_phrase && !names.iter().all(is_personal) {
+    let is_of_text = names.first().is_some_and(|name| words.text_nouns.is(name));
+    let is_about_other = is_of_text || opening.is_none() && !names.iter().all(is_personal);
+    if is_about_other && !has_phrase {
         return dismissal(request, words, language);
     }
 
@@ -102,20 +112,37 @@ pub(crate) fn find_forget_request(
 /// Returns the length of the opening of a request to forget, before what it names: `forget my`,
 /// `wipe the bit about`, `erase the` before `therapy stuff`.
 fn forget_opening_len(request: &str, words: &ChatWords) -> Option<usize> {
-    let opening = words.forget_openings.opening_len(request);
+    let opening = words.forget_openings.opening_len(request).filter(|len| {
+        let needed = words.words_of_requests.get(&request[..*len]);
+        needed.is_none_or(|needed| needed.occur_in(&LowerText::new(request)))
+    });
     let after_verb = || {
         let verb_len = words.forget_verbs.opening_len(request)?;
         let object = request[verb_len..].trim_start();
         let object_at = request.len() - object.len();
         let object_len = words.forget_objects.opening_len(object);
-        let has_ending = words
-            .forget_object_endings
-            .ending_len(clause_of(object).trim_end());
+        let has_ending = has_object_ending(object, words);
         object_len
-            .or(has_ending.map(|_| 0))
+            .or(has_ending.then_some(0))
             .map(|len| object_at + len)
     };
     opening.max(after_verb())
+}
+
+/// Returns the length of the opening of a request to delete personal data. `Drop the` needs an ending
+/// or a phrase of such a request: `drop the house stuff`, not `drop the kids at school`.
+fn delete_opening_len(request: &str, has_phrase: bool, words: &ChatWords) -> Option<usize> {
+    let dropping = || {
+        let len = words.drop_openings.opening_len(request)?;
+        (has_phrase || has_object_ending(&request[len..], words)).then_some(len)
+    };
+    words.delete_openings.opening_len(request).or_else(dropping)
+}
+
+/// Checks whether the first clause of a text ends with a word after what is to be forgotten.
+fn has_object_ending(text: &str, words: &ChatWords) -> bool {
+    let clause = clause_of(text).trim_end();
+    words.forget_object_endings.ending_len(clause).is_some()
 }
 
 /// Returns the retraction of a remark that ends an instruction.
@@ -303,6 +330,38 @@ mod tests {
 
         let previous = find_forget_request(&remark("don't remember that"), Language::English);
         assert!(previous.is_some_and(|request| request.is_about_previous));
+    }
+
+    #[test]
+    fn ordinary_remarks_are_no_requests_to_forget() {
+        let names_of = |text: &str| {
+            let request = find_forget_request(&remark(text), Language::English);
+            let request = request.map(|request| request.retraction);
+            let forgets = request.filter(|request| request.effect == RetractionEffect::Forgets);
+            forgets.map(|request| request.words[0].clone())
+        };
+        for text in [
+            "- take my meds",
+            "drop the kids at school, then work till 5",
+            "don't remember his name but he works at the bank",
+            "don't remember when we moved",
+            "remove that sentence about my dog please",
+            "delete that line about my job at siemens.",
+            "don't mention my salary.",
+            "don't mention it",
+            "forget i asked",
+        ] {
+            assert_eq!(names_of(text), None, "{text}");
+        }
+        for (text, expected) in [
+            ("drop the house stuff", "house"),
+            ("don't mention my ex again", "ex"),
+            ("don't remember my address", "address"),
+            ("forget i mentioned my ex", "ex"),
+            ("remove that about my dog", "dog"),
+        ] {
+            assert_eq!(names_of(text).as_deref(), Some(expected), "{text}");
+        }
     }
 
     #[test]

@@ -315,6 +315,8 @@ macro_rules! chat_words {
             pub(super) related_words: WordTable<Vec<&'static str>>,
             /// Phrases of which one must be in a remark with an ending, by the ending.
             pub(super) words_of_endings: WordTable<Phrases>,
+            /// Phrases of which one must be in a request to forget, by its opening.
+            pub(super) words_of_requests: WordTable<Phrases>,
             /// Words by which a request to forget names an aspect.
             pub(super) aspect_nouns: KeyedPhrases,
             /// Clauses that say that an aspect has changed if they are all that is said.
@@ -332,7 +334,8 @@ macro_rules! chat_words {
                     $($list: Phrases::new(sections.take($section)?.words()?),)*
                     spellings: load_spellings(&mut sections)?,
                     related_words: load_related_words(&mut sections)?,
-                    words_of_endings: load_words_of_endings(&mut sections)?,
+                    words_of_endings: load_needed_words(&mut sections, "words that an ending needs")?,
+                    words_of_requests: load_needed_words(&mut sections, "words that a request needs")?,
                     aspect_nouns: KeyedPhrases::load(&mut sections, "aspect nouns")?,
                     whole_aspect_changes: KeyedPhrases::load(&mut sections, "whole aspect changes")?,
                     stop_words: language.stop_words()?.into_iter().map(|word| (word, ())).collect(),
@@ -423,6 +426,12 @@ chat_words! {
     forget_object_endings = "forget object endings",
     /// Openings of a request to delete personal data, or something from the memory.
     delete_openings = "delete openings",
+    /// Openings that are such a request only with one of the endings or phrases.
+    drop_openings = "drop openings",
+    /// Openings that look like a request to forget and are none.
+    no_forget_requests = "no requests to forget",
+    /// Words for a part of a text, which is not to be forgotten.
+    text_nouns = "text nouns",
     /// Words that may stand before such an opening.
     polite_words = "polite words",
     /// Phrases that make a remark a request to forget wherever they stand.
@@ -489,11 +498,12 @@ fn load_spellings(
     Ok(spellings)
 }
 
-/// Loads the phrases of which one must be in a remark with an ending.
-fn load_words_of_endings(
+/// Loads a section of phrases, each with the words of which one must be in the same remark.
+fn load_needed_words(
     sections: &mut LanguageSections,
+    section: &str,
 ) -> Result<WordTable<Phrases>, LanguageFileError> {
-    let entries = sections.take("words that an ending needs")?.entries()?;
+    let entries = sections.take(section)?.entries()?;
     Ok(entries
         .into_iter()
         .map(|entry| (entry.key, Phrases::new(entry.words)))
