@@ -6,7 +6,7 @@
 //! now`. What was said about the aspect before no longer holds then.
 
 use domain::memory::OF_ANOTHER;
-use domain::{Retraction, RetractionEffect, Statement};
+use domain::{MemoryKind, Retraction, RetractionEffect, Statement};
 use text::Language;
 
 use super::assertions::is_asserted;
@@ -16,6 +16,7 @@ use super::subjects::{
 };
 use super::words::{ChatWords, KeyedMatch, LowerText, chat_words_of, words_of};
 use crate::all_languages::all_languages;
+use crate::english::lexicon::{is_adverb, is_determiner, is_preposition};
 
 /// The aspect that a remark about a partner is about as well.
 const RELATIONSHIP: &str = "relationship";
@@ -68,7 +69,12 @@ pub(crate) fn mark_aspects(statement: &mut Statement, remark: &ReadRemark, langu
     let words = chat_words_of(language);
     let person = find_opening_person(&remark.lower, words, language);
     let mut aspects: Vec<String> = Vec::new();
-    for aspect in find_aspects(&remark.lower) {
+    // What has happened stays true whatever it mentions: `had dinner with my boss`.
+    let found = match statement.kind {
+        MemoryKind::Event => find_answered_aspects(remark),
+        _ => find_aspects(remark),
+    };
+    for aspect in found {
         let is_of_other = match person {
             None => false,
             Some(Subject::Partner) => aspect != RELATIONSHIP,
@@ -97,10 +103,10 @@ fn names_relative(lower: &LowerText, words: &ChatWords, language: Language) -> b
 }
 
 /// Returns the aspects that a remark is about.
-fn find_aspects(lower: &LowerText) -> Vec<&'static str> {
-    let mut aspects = find_answered_aspects(lower);
-    aspects.extend(all_languages().aspect_mentions.keys_in(lower));
-    aspects.extend(words_of(&lower.text).filter_map(aspect_of_name));
+fn find_aspects(remark: &ReadRemark) -> Vec<&'static str> {
+    let mut aspects = find_answered_aspects(remark);
+    aspects.extend(all_languages().aspect_mentions.keys_in(&remark.lower));
+    aspects.extend(words_of(&remark.lower.text).filter_map(aspect_of_name));
     aspects.sort_unstable();
     aspects.dedup();
     aspects
@@ -108,15 +114,20 @@ fn find_aspects(lower: &LowerText) -> Vec<&'static str> {
 
 /// Returns the aspects to which a remark gives an answer: `i work at the bank`, `back on android`.
 /// `my boss` and `my iphone` only mention one.
-fn find_answered_aspects(lower: &LowerText) -> Vec<&'static str> {
-    let answers = find_answers(lower);
-    answers.into_iter().map(|answer| answer.key).collect()
+fn find_answered_aspects(remark: &ReadRemark) -> Vec<&'static str> {
+    let answers = find_answers(remark).into_iter();
+    let mut aspects: Vec<&str> = answers.map(|answer| answer.key).collect();
+    aspects.sort_unstable();
+    aspects.dedup();
+    aspects
 }
 
 /// Returns the answers to aspects in a remark, each with its place.
-fn find_answers(lower: &LowerText) -> Vec<KeyedMatch> {
+fn find_answers(remark: &ReadRemark) -> Vec<KeyedMatch> {
+    let lower = &remark.lower;
     let lists = all_languages();
     let mut answers = lists.aspects.matches_in(lower);
+    answers.retain(|answer| is_answer(answer, remark));
     let has_number = lower.text.contains(|c: char| c.is_ascii_digit());
     let mut previous = "";
     for range in &lower.words {
@@ -131,6 +142,35 @@ fn find_answers(lower: &LowerText) -> Vec<KeyedMatch> {
         previous = word;
     }
     answers
+}
+
+/// Checks whether a phrase is followed by an answer where it may have another meaning: `i work from home`,
+/// `i'm seeing a therapist`, `i drive to work`.
+fn is_answer(phrase: &KeyedMatch, remark: &ReadRemark) -> bool {
+    let lower = &remark.lower.text;
+    let next = words_of(&lower[phrase.range.end..]).next();
+    let next = next.unwrap_or_default();
+    match &lower[phrase.range.clone()] {
+        "i drive" | "we drive" => !is_preposition(next) && !is_adverb(next) && next != "home",
+        "i work from" | "i work in" => !is_determiner(next) && next != "home",
+        "i'm seeing" => is_name_of_person(next, &remark.text),
+        _ => true,
+    }
+}
+
+/// Checks whether a word in lower case names somebody in a text. In a text without capitals, any word
+/// does that does not begin a noun phrase.
+fn is_name_of_person(lower: &str, text: &str) -> bool {
+    let is_capital = |word: &&str| {
+        let is_speaker = *word == "I" || word.starts_with("I'");
+        word.starts_with(char::is_uppercase) && !is_speaker
+    };
+    let capitals: Vec<&str> = words_of(text).filter(is_capital).collect();
+    let is_capitalized = capitals.iter().any(|word| word.to_lowercase() == lower);
+    let may_be_name = !lower.is_empty() && !is_determiner(lower);
+    is_capitalized
+        || matches!(lower, "somebody" | "someone")
+        || capitals.is_empty() && !text.contains('I') && may_be_name
 }
 
 /// Returns the aspect that a name or unit tells: `android`, `50mg`.
@@ -167,7 +207,7 @@ pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Opt
 
     let has_change = words.changes.occur_in(lower) || words.aspect_change_words.occur_in(lower);
     if has_change {
-        let mut answers = find_answers(lower);
+        let mut answers = find_answers(remark);
         answers.retain(|answer| is_own_answer(answer, lower, words, language));
         changes.extend(answers);
     }
@@ -278,10 +318,11 @@ fn find_named_changes(lower: &LowerText) -> Vec<KeyedMatch> {
 
 /// Checks whether a remark says that an aspect of somebody else's life is different now: `Theo's in
 /// year 5 now`.
-pub(super) fn changes_aspect_of_other(lower: &LowerText, words: &ChatWords) -> bool {
+pub(super) fn changes_aspect_of_other(remark: &ReadRemark, words: &ChatWords) -> bool {
+    let lower = &remark.lower;
     let is_of_anybody = |aspect: &&str| ASPECTS_OF_OTHERS.contains(aspect);
     words.aspect_change_words.occur_in(lower)
-        && find_aspects(lower).iter().any(is_of_anybody)
+        && find_aspects(remark).iter().any(is_of_anybody)
         && !words.first_person.occur_in(lower)
 }
 
@@ -312,6 +353,7 @@ fn says_more(word: &str, words: &ChatWords) -> bool {
 mod tests {
     use super::*;
     use crate::chat::RemarkKind;
+    use crate::golden::extract_as;
 
     #[test]
     fn attributes_are_sorted() {
@@ -380,6 +422,38 @@ mod tests {
         }
         let upgrade = changed_aspects("i upgraded to an electric toothbrush", English);
         assert!(!upgrade.contains(&"phone".to_owned()), "{upgrade:?}");
+    }
+
+    #[test]
+    fn what_is_different_now_changes_only_its_own_aspect() {
+        use Language::{English, Italian};
+        for (language, text, expected) in [
+            (English, "I live alone now", &["living arrangement"][..]),
+            (
+                English,
+                "I live with my boyfriend now",
+                &["living arrangement"],
+            ),
+            (English, "I live in York now", &["residence"]),
+            (English, "I work from home now", &[]),
+            (English, "I'm seeing a therapist now", &[]),
+            (English, "I drive to work these days", &[]),
+            (English, "I work in Leeds now", &["job"]),
+            (English, "i'm seeing someone now", &["relationship"]),
+            (English, "I'm seeing Jonas now", &["relationship"]),
+            (English, "i drive a corolla now", &["car"]),
+            (English, "I run every single day now", &[]),
+            (Italian, "adesso sono single", &["relationship"]),
+        ] {
+            assert_eq!(changed_aspects(text, language), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_past_event_is_not_about_what_it_mentions() {
+        let statements = extract_as(Language::English, "had dinner with my boss yesterday");
+        let aspects = &statements.first().unwrap().aspects;
+        assert!(aspects.is_empty(), "{aspects:?}");
     }
 
     #[test]

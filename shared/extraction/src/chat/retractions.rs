@@ -165,7 +165,7 @@ pub(crate) fn find_change(remark: &ReadRemark, language: Language) -> Option<Ret
     let words = chat_words_of(language);
     let mut changes = words.changes.find_ranges(&remark.lower);
     let is_changed = changes.any(|change| is_asserted(&remark.lower, change.start, words))
-        || changes_aspect_of_other(&remark.lower, words);
+        || changes_aspect_of_other(remark, words);
     if !is_changed {
         return None;
     }

@@ -148,19 +148,25 @@ impl KeyedPhrases {
 
     /// Returns the keys of the phrases that stand in a text, each once and in order.
     pub(super) fn keys_in(&self, lower: &LowerText) -> Vec<&'static str> {
-        let found = self.phrases.find_ranges(lower);
-        let mut keys: Vec<&'static str> = found
-            .flat_map(|range| self.keys_of(&lower.text[range]))
-            .collect();
+        let matches = self.matches_in(lower);
+        let mut keys: Vec<&'static str> = matches.iter().map(|found| found.key).collect();
         keys.sort_unstable();
         keys.dedup();
         keys
     }
 
-    /// Returns the phrases that stand in a text, each with a key.
+    /// Returns the phrases that stand in a text, each with a key. A phrase inside a longer one does not
+    /// count: `i live` in `i live alone`.
     pub(super) fn matches_in(&self, lower: &LowerText) -> Vec<KeyedMatch> {
+        let ranges: Vec<Range<usize>> = self.phrases.find_ranges(lower).collect();
+        let is_inside = |range: &Range<usize>| {
+            ranges.iter().any(|other| {
+                other.start <= range.start && range.end <= other.end && other.len() > range.len()
+            })
+        };
+
         let mut matches = Vec::new();
-        for range in self.phrases.find_ranges(lower) {
+        for range in ranges.iter().filter(|range| !is_inside(range)) {
             let keys = self.keys_of(&lower.text[range.clone()]);
             matches.extend(keys.map(|key| KeyedMatch {
                 range: range.clone(),
