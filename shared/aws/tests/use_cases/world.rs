@@ -16,7 +16,7 @@ use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use domain::document::BodyForm;
 use domain::ports::Clock;
-use domain::{ContainerTag, Dreaming, OrgId, TaskType, Tenant, Timestamp};
+use domain::{ContainerTag, Dreaming, OrgId, Tenant, Timestamp};
 use embedded::{ACCESS_KEY_ID, EmbeddedServices, InProcessTransport, REGION, SECRET_ACCESS_KEY};
 use service::{Content, Ctx, NewDocument, Upsert};
 use tempfile::TempDir;
@@ -160,7 +160,7 @@ pub(crate) fn document(tags: &[&str]) -> NewDocument {
         filepath: None,
         filter_by_metadata: None,
         entity_context: None,
-        task_type: TaskType::Memory,
+        task_type: None,
         dreaming: Dreaming::Dynamic,
         document_date: None,
         provenance: None,
