@@ -47,7 +47,8 @@ pub(crate) async fn process_alone(
     tenant: &Tenant,
     (id, revision): &DocumentRevision,
 ) -> DeliveryOutcome {
-    let work = process_revision(ctx, readers, leases, tenant, id, revision);
+    // All stages are one large future, which the stack of a thread may have no room for.
+    let work = Box::pin(process_revision(ctx, readers, leases, tenant, id, revision));
     outcome_of(catch_panic(work).await, "process a document")
 }
 

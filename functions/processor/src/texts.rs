@@ -65,7 +65,8 @@ pub(crate) async fn process_texts(
     }
 
     let begun = Instant::now();
-    let work = process_together(ctx, readers, turns, tenant, texts, begun);
+    // All stages are one large future, which the stack of a thread may have no room for.
+    let work = Box::pin(process_together(ctx, readers, turns, tenant, texts, begun));
     let left = match catch_panic(work).await {
         Ok(left) => left,
         Err(error) => {
