@@ -3,7 +3,7 @@
 use domain::key::Permission;
 use serde_json::{Value, json};
 
-use crate::client::{OrgClient, collect_field};
+use crate::client::OrgClient;
 use crate::shape::{ErrorMismatches, expect_error, expect_ok, merge_shapes};
 
 fn tag_path(tag: &str) -> String {
@@ -48,31 +48,6 @@ async fn change_tag(client: &OrgClient, tag: &str, body: Value) -> Value {
         shape["memoryFilesystemPaths"] = json!(["string"]);
     }
     expect_ok(answer, &shape)
-}
-
-#[tokio::test]
-async fn a_tag_may_have_the_name_of_a_route() {
-    let client = OrgClient::new().await;
-    for tag in ["list", "merge", "deletions"] {
-        let changed = change_tag(&client, tag, json!({"entityContext": "Birds."})).await;
-        assert_eq!(changed["containerTag"], tag);
-    }
-    assert_eq!(get(&client, "merge").await["entityContext"], "Birds.");
-    let listed = client.get(&tag_path("list")).await.body;
-    assert_eq!(
-        collect_field(&listed, "containerTag"),
-        ["deletions", "list", "merge"]
-    );
-
-    for tag in ["list", "merge", "deletions"] {
-        let deleted = client.delete(&tag_path(tag)).await;
-        assert_eq!(
-            (deleted.status.as_u16(), &deleted.body["containerTag"]),
-            (200, &json!(tag))
-        );
-    }
-    assert_eq!(client.get(&tag_path("list")).await.body, json!([]));
-    client.run_until_settled().await;
 }
 
 #[tokio::test]

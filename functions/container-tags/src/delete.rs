@@ -15,7 +15,6 @@ use service::{
 };
 
 use crate::TagsState;
-use crate::tag_in_path::TagInPath;
 
 /// The options of a deletion, in the query string or in the body. A misspelled `dryRun` is refused,
 /// because it must not delete.
@@ -55,7 +54,7 @@ pub(crate) struct DeleteResponse {
 pub(crate) async fn delete_container_tag(
     State(state): State<TagsState>,
     Auth { tenant, .. }: Auth<Admin>,
-    TagInPath(tag): TagInPath,
+    Path(tag): Path<String>,
     Query(query): Query<DeleteRequest>,
     Json(request): Json<DeleteRequest>,
 ) -> ApiResult<Json<DeleteResponse>> {

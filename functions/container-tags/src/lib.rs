@@ -5,13 +5,12 @@ mod list;
 mod merge;
 mod namespaces;
 mod one;
-mod tag_in_path;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::{get, patch};
+use axum::routing::{get, post};
 use container_index::{CacheSettings, IndexedMemories, SegmentReading, ViewCache};
 use edge::App;
 use openapi::Operation;
@@ -35,19 +34,12 @@ impl FromRef<TagsState> for App {
 /// Returns the routes of this function. `reading` chooses the parts of segments that are read when the
 /// memories of a container are counted.
 pub fn router(app: App, reading: SegmentReading) -> Router {
-    // A tag may be named `list` or `merge`.
-    let tag_routes = || patch(one::update_container_tag).delete(delete::delete_container_tag);
-
+    let one = get(one::get_container_tag).patch(one::update_container_tag);
     Router::new()
-        .route(
-            "/v3/container-tags/list",
-            tag_routes().get(list::list_container_tags),
-        )
+        .route("/v3/container-tags/list", get(list::list_container_tags))
         .route(
             "/v3/container-tags/merge",
-            tag_routes()
-                .get(one::get_container_tag)
-                .post(merge::merge_container_tags),
+            post(merge::merge_container_tags),
         )
         .route("/v3/container-tags/merge/{mergeId}", get(merge::get_merge))
         .route(
@@ -60,7 +52,7 @@ pub fn router(app: App, reading: SegmentReading) -> Router {
         )
         .route(
             "/v3/container-tags/{tag}",
-            tag_routes().get(one::get_container_tag),
+            one.delete(delete::delete_container_tag),
         )
         .route("/ns", get(namespaces::list::list_namespaces))
         .route(

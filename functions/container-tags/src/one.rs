@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::container::MAX_ENTITY_CONTEXT;
 use domain::{Container, ContainerChange, ContainerTag, Patch, ProfileBucket, Timestamp};
-use edge::{ApiResult, App, Auth, Json, ReadUnscoped, WriteUnscoped};
+use edge::{ApiResult, App, Auth, Json, Path, ReadUnscoped, WriteUnscoped};
 use openapi::{ErrorAnswer, Operation};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,6 @@ use service::{change_container, find_existing_container};
 
 use crate::TagsState;
 use crate::list::TagCounts;
-use crate::tag_in_path::TagInPath;
 
 /// The changes to a container tag.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -90,7 +89,7 @@ impl From<Container> for UpdatedTag {
 pub(crate) async fn get_container_tag(
     State(state): State<TagsState>,
     Auth { tenant, .. }: Auth<ReadUnscoped>,
-    TagInPath(tag): TagInPath,
+    Path(tag): Path<String>,
 ) -> ApiResult<Json<TagResponse>> {
     let tag = ContainerTag::parse(&tag)?;
     let container = find_existing_container(&state.app.ctx, &tenant, &tag).await?;
@@ -106,7 +105,7 @@ pub(crate) async fn get_container_tag(
 pub(crate) async fn update_container_tag(
     State(app): State<App>,
     Auth { tenant, .. }: Auth<WriteUnscoped>,
-    TagInPath(tag): TagInPath,
+    Path(tag): Path<String>,
     Json(request): Json<UpdateRequest>,
 ) -> ApiResult<Json<UpdatedTag>> {
     let change = ContainerChange {

@@ -24,4 +24,4 @@ pub use drive::{Browser, BrowserPage, DRIVE_ACCOUNT, JSON};
 pub use faults::{FaultRates, FaultyTransport};
 pub use internet::TestInternet;
 pub use log::LogCapture;
-pub use openapi::{is_undescribed, path_of_tag};
+pub use openapi::is_undescribed;

@@ -19,7 +19,6 @@ use http::Method;
 use http::request::Parts;
 use serde_json::Value;
 
-use crate::openapi::path_of_tag;
 use crate::template::{
     as_list, crate_of_function, function_events, load_template, referenced_id, resources,
 };
@@ -72,7 +71,8 @@ async fn run_as_function_of_route(request: Request, next: Next) -> Response {
         Method::HEAD => "GET",
         ref method => method.as_str(),
     };
-    match RIGHTS.function_of_route(method, path) {
+    let route = (method.to_owned(), path.to_owned());
+    match RIGHTS.routes.get(&route) {
         Some(function) => run_as(function, next.run(request)).await,
         None => next.run(request).await,
     }
@@ -154,14 +154,6 @@ impl FunctionRights {
             rights.insert(name, statements.map(Right::parse).collect());
         }
         Self { routes, rights }
-    }
-
-    /// Returns the crate of the function that has a route. A container tag may have the name of another
-    /// route.
-    fn function_of_route(&self, method: &str, path: &str) -> Option<&str> {
-        let find = |path: String| self.routes.get(&(method.to_owned(), path));
-        let function = find(path.to_owned()).or_else(|| find(path_of_tag(path)));
-        function.map(String::as_str)
     }
 }
 
