@@ -137,6 +137,9 @@ pub(crate) fn parse_change(fields: &Map<String, Value>) -> Result<(Vec<String>, 
         };
         // A client may send back what it has read, with both names of a setting and the flags.
         if names.contains(name) || is_flag_of_sent_secret(fields, name) {
+            if name.ends_with("ClientSecretSet") && !value.is_boolean() {
+                return Err(Error::invalid_field(name, "true or false"));
+            }
             check_other_spellings(fields, name, value)?;
             continue;
         }
@@ -477,6 +480,8 @@ mod tests {
             let fields = json!({secret: "new", flag: true});
             assert!(matches!(secret_after(fields), Patch::Set(_)), "{flag}");
         }
+        let fields = json!({"cloudDriveClientSecret": null, "cloudDriveClientSecretSet": "yes"});
+        assert!(parse_change(fields.as_object().unwrap()).is_err());
         assert!(matches!(
             secret_after(json!({"cloudDriveClientSecret": null})),
             Patch::Clear
