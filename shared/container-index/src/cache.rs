@@ -509,75 +509,8 @@ fn is_lost<V: ContainerView>(loaded: &Loaded<V>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
-    use domain::{BlobRef, Document, DocumentId, LogRecord, SegmentRef};
-
     use super::*;
-    use crate::view::FetchedBlobs;
-
-    /// A view that holds nothing.
-    #[derive(Debug, Clone)]
-    struct EmptyView;
-
-    #[async_trait]
-    impl ContainerView for EmptyView {
-        fn empty(_: &ContainerId) -> Self {
-            Self
-        }
-
-        async fn read_segments(
-            &mut self,
-            _: &Ctx,
-            _: &Tenant,
-            _: &[SegmentRef],
-            _: SegmentReading,
-        ) -> PortResult<bool> {
-            Ok(true)
-        }
-
-        fn partial_segments(&self) -> &[PartialSegment] {
-            &[]
-        }
-
-        async fn recover_from_documents(
-            &mut self,
-            _: &Ctx,
-            _: &Tenant,
-            _: &[Document],
-        ) -> PortResult<()> {
-            Ok(())
-        }
-
-        fn list_blobs(_: &[LogRecord]) -> Vec<BlobRef> {
-            Vec::new()
-        }
-
-        async fn apply_records(
-            &mut self,
-            _: &Ctx,
-            _: &Tenant,
-            _: &[LogRecord],
-            _: FetchedBlobs,
-        ) -> PortResult<()> {
-            Ok(())
-        }
-
-        fn take_unreadable(&mut self) -> Vec<DocumentId> {
-            Vec::new()
-        }
-
-        fn size_bytes(&self) -> usize {
-            0
-        }
-
-        fn expected_bytes(_: &IndexHead, _: SegmentReading) -> usize {
-            0
-        }
-
-        fn tail_len(&self) -> usize {
-            0
-        }
-    }
+    use crate::tail::ChunkTail;
 
     #[test]
     fn a_view_of_another_incarnation_of_the_container_is_not_usable() {
@@ -598,7 +531,7 @@ mod tests {
                 incarnation: Some("a".into()),
                 current_at: now,
                 is_recovered: false,
-                view: EmptyView,
+                view: ChunkTail::default(),
             };
             assert_eq!(
                 is_usable(&mut loaded, &state(incarnation)),
