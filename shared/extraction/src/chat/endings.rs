@@ -166,15 +166,6 @@ fn is_noun_opening(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::RemarkKind;
-
-    fn remark(text: &str) -> ReadRemark {
-        ReadRemark {
-            text: text.to_owned(),
-            kind: RemarkKind::Statement,
-            lower: LowerText::new(text),
-        }
-    }
 
     #[test]
     fn endings_name_what_is_over() {
@@ -194,7 +185,7 @@ mod tests {
             (Language::Italian, "ho mollato il clarinetto", "clarinetto"),
             (Language::Hindi, "कॉल सेंटर छोड़ दिया", "सेंटर"),
         ] {
-            let ending = find_ending(&remark(text), language);
+            let ending = find_ending(&ReadRemark::statement(text), language);
             let words = ending.map_or(Vec::new(), |ending| ending.words);
             assert_eq!(words.first().map_or("", String::as_str), expected, "{text}");
         }
@@ -238,7 +229,7 @@ mod tests {
             (German, "ich hab kein klavier mehr", &["klavier"]),
             (German, "ich hab das klavier verkauft", &["klavier"]),
         ] {
-            let ending = find_ending(&remark(text), language);
+            let ending = find_ending(&ReadRemark::statement(text), language);
             let words = ending.map_or(Vec::new(), |ending| ending.words);
             assert_eq!(words, expected, "{text}");
         }

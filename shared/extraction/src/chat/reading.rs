@@ -46,6 +46,18 @@ pub(crate) struct ReadRemark {
     pub(super) lower: LowerText,
 }
 
+#[cfg(test)]
+impl ReadRemark {
+    /// Returns a statement with this text.
+    pub(super) fn statement(text: &str) -> Self {
+        Self {
+            text: text.to_owned(),
+            kind: RemarkKind::Statement,
+            lower: LowerText::new(text),
+        }
+    }
+}
+
 /// Reads a remark.
 pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark {
     let words = chat_words_of(language);

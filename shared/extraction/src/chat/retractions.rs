@@ -281,15 +281,6 @@ fn related_words<'w>(names: &[String], words: &'w ChatWords) -> Vec<&'w str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::RemarkKind;
-
-    fn remark(text: &str) -> ReadRemark {
-        ReadRemark {
-            text: text.to_owned(),
-            kind: RemarkKind::Statement,
-            lower: LowerText::new(text),
-        }
-    }
 
     #[test]
     fn requests_to_forget_name_what_they_mean() {
@@ -323,19 +314,22 @@ mod tests {
             (Language::Japanese, "休職の話は忘れてください", "休職"),
             (Language::Chinese, "把我面试的事忘掉吧", "面试"),
         ] {
-            let request = find_forget_request(&remark(text), language);
+            let request = find_forget_request(&ReadRemark::statement(text), language);
             let words = request.map_or(Vec::new(), |request| request.retraction.words);
             assert_eq!(words.first().map_or("", String::as_str), expected, "{text}");
         }
 
-        let previous = find_forget_request(&remark("don't remember that"), Language::English);
+        let previous = find_forget_request(
+            &ReadRemark::statement("don't remember that"),
+            Language::English,
+        );
         assert!(previous.is_some_and(|request| request.is_about_previous));
     }
 
     #[test]
     fn ordinary_remarks_are_no_requests_to_forget() {
         let names_of = |text: &str| {
-            let request = find_forget_request(&remark(text), Language::English);
+            let request = find_forget_request(&ReadRemark::statement(text), Language::English);
             let request = request.map(|request| request.retraction);
             let forgets = request.filter(|request| request.effect == RetractionEffect::Forgets);
             forgets.map(|request| request.words[0].clone())
@@ -367,7 +361,8 @@ mod tests {
     #[test]
     fn requests_to_forget_mean_no_words_of_many_meanings() {
         let forget = |text: &str| {
-            let request = find_forget_request(&remark(text), Language::English).unwrap();
+            let request =
+                find_forget_request(&ReadRemark::statement(text), Language::English).unwrap();
             request.retraction
         };
         for (text, broad) in [
@@ -403,7 +398,7 @@ mod tests {
                 vec!["zahnarzttermin"],
             ),
         ] {
-            let change = find_change(&remark(text), language);
+            let change = find_change(&ReadRemark::statement(text), language);
             let words = change.map_or(Vec::new(), |change| change.words);
             assert_eq!(words, expected, "{text}");
         }
