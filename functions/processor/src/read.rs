@@ -229,9 +229,7 @@ impl ContentReaders {
 /// Returns the file name in the address of a page. The address of HTML says nothing about the content:
 /// `manual.php` names the program that wrote it.
 fn page_file_name<'a>(url: &'a str, media_type: Option<&str>) -> Option<&'a str> {
-    let media_type = media_type.unwrap_or_default().split(';').next();
-    let media_type = media_type.unwrap_or_default().trim().to_ascii_lowercase();
-    if matches!(&*media_type, "text/html" | "application/xhtml+xml") {
+    if media_type.and_then(Format::from_declared_type) == Some(Format::Html) {
         return None;
     }
 

@@ -102,7 +102,7 @@ impl Format {
     }
 
     /// Returns the format that a media type, or the `fileType` of the API, indicates.
-    pub(crate) fn from_declared_type(declared: &str) -> Option<Self> {
+    pub fn from_declared_type(declared: &str) -> Option<Self> {
         let media_type = declared.split(';').next()?.trim().to_ascii_lowercase();
 
         match media_type.as_str() {
