@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_body_with_too_many_values_is_refused_before_it_is_parsed() {
-        // What follows the values is not valid, so another error would come from the parser.
+        // The body is cut off after the values, so the parser would answer with another error.
         let body = format!(r#"{{"outer":[{}"#, "0,".repeat(MAX_JSON_VALUES));
         let message = parse_object(body.as_bytes()).unwrap_err().to_string();
         assert!(message.contains("more than 500000 values"), "{message}");

@@ -1,4 +1,4 @@
-//! What happens when DynamoDB refuses a write because a transaction uses the same item.
+//! Writes that DynamoDB refuses because a transaction uses the same item.
 
 use service::submit_documents;
 

@@ -69,7 +69,7 @@ pub(crate) fn mark_aspects(statement: &mut Statement, remark: &ReadRemark, langu
     let words = chat_words_of(language);
     let person = find_opening_person(&remark.lower, words, language);
     let mut aspects: Vec<String> = Vec::new();
-    // What has happened stays true whatever it mentions: `had dinner with my boss`.
+    // An event stays true, even if an aspect that it mentions changes: `had dinner with my boss`.
     let found = match statement.kind {
         MemoryKind::Event => find_answered_aspects(remark),
         _ => find_aspects(remark),
@@ -78,7 +78,7 @@ pub(crate) fn mark_aspects(statement: &mut Statement, remark: &ReadRemark, langu
         let is_of_other = match person {
             None => false,
             Some(Subject::Partner) => aspect != RELATIONSHIP,
-            // Whoever `she` is may be the partner, and a sister is not.
+            // `She` may be the partner, and a sister is not.
             Some(_) => aspect != RELATIONSHIP || names_relative(&remark.lower, words, language),
         };
         if is_of_other {

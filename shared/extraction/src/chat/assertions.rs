@@ -1,5 +1,4 @@
-//! Whether a phrase of change says that something has happened, or only that it might, almost did or
-//! did not.
+//! Tells changes that have happened from those that might happen, almost happened or did not happen.
 
 use std::ops::Range;
 
