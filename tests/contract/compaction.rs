@@ -206,6 +206,28 @@ async fn a_compaction_that_is_requested_again_does_nothing() {
 }
 
 #[tokio::test]
+async fn a_reader_of_a_long_log_requests_its_compaction() {
+    const LONG_LOG: usize = 16;
+    let client = OrgClient::new().await;
+    for i in 1..=LONG_LOG {
+        let document = json!({"content": format!("Note {i}."), "containerTag": "box"});
+        client.add_document(document).await;
+        if i < LONG_LOG - 1 {
+            continue;
+        }
+
+        let reader = restart(&client, client.app.environment.reading).await;
+        let question = json!({"q": "note", "containerTag": "box"});
+        reader.search_texts_with(question).await;
+        client.app.environment.clock.advance_seconds(60);
+        while client.app.run_workers_once().await > 0 {}
+        let head = index_head(&client, "box").await;
+        let expected = if i < LONG_LOG { 0 } else { LONG_LOG as u64 };
+        assert_eq!(head.covered_through(), expected, "{i} documents");
+    }
+}
+
+#[tokio::test]
 async fn one_compaction_works_on_a_container_at_a_time() {
     let client = OrgClient::new().await;
     let (container, _) = lease_box(&client).await;

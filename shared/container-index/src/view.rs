@@ -10,7 +10,7 @@ use domain::{
     BlobRef, ContainerId, Document, DocumentId, IndexHead, LogRecord, PortError, SegmentRef,
     Tenant, Timestamp,
 };
-use service::Ctx;
+use service::{Ctx, request_compaction};
 use tracing::warn;
 
 use crate::segments::{PartialSegment, SegmentReading};
@@ -21,6 +21,9 @@ const LOG_ATTEMPTS: u32 = 5;
 const LOG_PAUSE: Duration = Duration::from_millis(4);
 /// The number of document records that one read fetches.
 const RECORD_BATCH_SIZE: usize = 100;
+/// The number of documents and edits in a log from which a reader that has read it requests its compaction. For each of
+/// them, a reader without a view fetches a pack and statements, and computes their memories.
+const LONG_LOG: usize = 16;
 /// The number of attempts to read a container while compaction replaces what is about to be read.
 const ATTEMPTS: usize = 4;
 
@@ -98,7 +101,7 @@ pub struct ContainerState {
 
 impl ContainerState {
     /// Reads what the views of the container need: the head if they are warm, and the log as well if
-    /// one of them is not.
+    /// one of them is not. Requests the compaction of a long log, so that later readers find segments.
     ///
     /// # Errors
     /// Returns the errors of the ports.
@@ -109,7 +112,11 @@ impl ContainerState {
         are_warm: bool,
     ) -> PortResult<Self> {
         if !are_warm {
-            return Self::read_all(ctx, tenant, id).await;
+            let state = Self::read_all(ctx, tenant, id).await?;
+            if state.has_long_log() {
+                request_compaction(ctx, tenant, id, state.head.seq).await;
+            }
+            return Ok(state);
         }
         let read_at = ctx.clock.now();
         let head = ctx.index.get_head(tenant, id).await?;
@@ -137,6 +144,11 @@ impl ContainerState {
             read_at,
             records: Some(records),
         })
+    }
+
+    fn has_long_log(&self) -> bool {
+        let records = self.records.iter().flatten();
+        records.map(|record| record.entries.len()).sum::<usize>() >= LONG_LOG
     }
 }
 

@@ -5,7 +5,8 @@ use tracing::warn;
 use crate::Ctx;
 use crate::revise::AcceptedDocument;
 use domain::document::{Document, DocumentStatus};
-use domain::job::{JobMessage, message_delay};
+use domain::ids::ContainerId;
+use domain::job::{Job, JobMessage, message_delay};
 use domain::task::Task;
 use domain::tenant::Tenant;
 
@@ -32,6 +33,21 @@ pub(crate) async fn send_later(ctx: &Ctx, tenant: &Tenant, task: &Task, seconds:
     let message = JobMessage::continue_task(tenant.org(), task);
     if let Err(error) = ctx.jobs.send_delayed(&message, seconds).await {
         warn!(task.id = %task.id, error = &error as &dyn std::error::Error, "left a task to the sweep");
+    }
+}
+
+/// Requests the compaction of a container for a reader, up to the record `through` of its log. It waits
+/// for a minute: while documents are being added, commits request compactions as well.
+pub async fn request_compaction(ctx: &Ctx, tenant: &Tenant, container: &ContainerId, through: u64) {
+    const DELAY_SECONDS: u32 = 60;
+    let job = Job::CompactV1 {
+        container: container.clone(),
+        through: Some(through),
+    };
+    let message = JobMessage::new(tenant.org(), job);
+    if let Err(error) = ctx.jobs.send_delayed(&message, DELAY_SECONDS).await {
+        warn!(container.id = %container, error = &error as &dyn std::error::Error,
+            "could not request the compaction of {container}; a later reader requests it again");
     }
 }
 

@@ -92,6 +92,7 @@ pub use items::{
     ItemDocument, file_item, item_custom_id, item_document_id, refile_item, release_claim,
     release_item,
 };
+pub use jobs::request_compaction;
 pub use list::{
     DocumentPage, LIST_PART_SIZE, ListQuery, ServedDocuments, SortBy, SortKey, SortTime,
     list_documents, path_matches,

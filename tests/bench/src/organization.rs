@@ -168,6 +168,7 @@ async fn measure_lists(rig: &BenchSystem, documents: usize) -> Result<()> {
         ("by the last change", json!({"sort": "updatedAt"})),
         ("below a path", json!({"filepath": "/nothing/"})),
         ("only failed ones", json!({"status": "failed"})),
+        ("by a nested filter", json!({"filters": nested_filter()})),
     ];
     for (name, mut body) in lists {
         body["containerTags"] = json!(["large"]);
@@ -184,6 +185,25 @@ async fn measure_lists(rig: &BenchSystem, documents: usize) -> Result<()> {
     }
 
     Ok(())
+}
+
+/// Returns a filter that one document in twenty passes: see [`metadata`].
+fn nested_filter() -> Value {
+    json!({"AND": [
+        {"key": "team", "value": "team 3"},
+        {"OR": [
+            {"key": "year", "value": "2014", "filterType": "numeric", "numericOperator": ">"},
+            {"key": "year", "value": "1990", "filterType": "numeric", "numericOperator": "<"},
+        ]},
+    ]})
+}
+
+/// Returns the metadata of the n-th document.
+fn metadata(number: usize) -> Metadata {
+    let year = 2000 + number / 10 % 30;
+    let fields = json!({"team": format!("team {}", number % 10), "year": year});
+    let fields = fields.as_object().cloned().unwrap_or_default();
+    Metadata::from_stored(fields)
 }
 
 fn print_progress(what: &'static str, length: usize) -> ProgressBar {
@@ -212,8 +232,9 @@ async fn fill_container(
     let mut left = documents;
     while left > 0 {
         let batch = left.min(domain::ports::MAX_CHANGES_PER_COMMIT);
-        let made =
-            stream::iter(0..batch).map(|_| document(rig, tenant, &tag, container.primary_id()));
+        let numbers = documents - left..documents - left + batch;
+        let made = stream::iter(numbers)
+            .map(|number| document(rig, tenant, &tag, container.primary_id(), number));
         let changes: Vec<DocumentChange> = made.buffered(PARALLEL).try_collect().await?;
         let head = ctx.index.get_head(tenant, container.primary_id()).await?;
         let committed = ctx
@@ -248,6 +269,7 @@ async fn document(
     tenant: &Tenant,
     tag: &ContainerTag,
     container: &ContainerId,
+    number: usize,
 ) -> Result<DocumentChange> {
     let (id, revision, now) = (
         DocumentId::random(),
@@ -312,7 +334,7 @@ async fn document(
         title: None,
         properties: std::collections::BTreeMap::new(),
         url: None,
-        metadata: Metadata::default(),
+        metadata: metadata(number),
         filepath: None,
         description_changes: 0,
         filter_by_metadata: None,

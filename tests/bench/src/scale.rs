@@ -173,7 +173,7 @@ async fn fill_container(folder: &Path, chunks: usize) -> Result<()> {
     }
     bar.finish_and_clear();
     rig.wait_until_idle().await?;
-    wait_until_compacted(&rig).await?;
+    read_first(&mut rig, &[TAG.to_owned()]).await?;
     rig.stop_workers().await;
 
     let list = json!({"containerTags": [TAG], "limit": 1});
@@ -192,15 +192,29 @@ async fn fill_container(folder: &Path, chunks: usize) -> Result<()> {
     Ok(())
 }
 
-/// Waits until compaction has caught up with the log, or has done nothing for a while.
-async fn wait_until_compacted(rig: &BenchSystem) -> Result<()> {
-    /// The log of a container is compacted at this number of records or before.
-    const MAX_LEFT: u64 = 64;
-    const PATIENCE: Duration = Duration::from_secs(60);
-    let (mut left, mut changed) = (rig.count_uncovered_records(TAG).await?, Instant::now());
-    while left > MAX_LEFT && changed.elapsed() < PATIENCE {
+/// Searches containers as their first readers do, and waits for the compactions that these request.
+async fn read_first(rig: &mut BenchSystem, tags: &[String]) -> Result<()> {
+    rig.become_cold()?;
+    for tag in tags {
+        let question = json!({"q": "harbour", "containerTag": tag});
+        rig.post("/v4/search", &question).await?;
+    }
+    for tag in tags {
+        wait_until_compacted(rig, tag).await?;
+    }
+    Ok(())
+}
+
+/// Waits until compaction has caught up with the log of a container, or has done nothing for a while.
+async fn wait_until_compacted(rig: &BenchSystem, tag: &str) -> Result<()> {
+    /// A reader of so many records or more requests a compaction.
+    const LONG_LOG: u64 = 16;
+    /// Longer than a minute, for which the compaction of a read log waits.
+    const PATIENCE: Duration = Duration::from_secs(90);
+    let (mut left, mut changed) = (rig.count_uncovered_records(tag).await?, Instant::now());
+    while left >= LONG_LOG && changed.elapsed() < PATIENCE {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let left_now = rig.count_uncovered_records(TAG).await?;
+        let left_now = rig.count_uncovered_records(tag).await?;
         if left_now != left {
             (left, changed) = (left_now, Instant::now());
         }

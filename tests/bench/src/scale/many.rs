@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use serde_json::json;
 
-use super::{CHUNK_CHARS, COMPLETE, SENDERS, create_key};
+use super::{CHUNK_CHARS, COMPLETE, SENDERS, create_key, read_first};
 use crate::rig::{BenchSystem, percentiles, resident_megabytes};
 use crate::text::TextGenerator;
 
@@ -68,6 +68,8 @@ async fn fill_containers(folder: &Path, containers: usize, chunks: usize) -> Res
     }
     bar.finish_and_clear();
     rig.wait_until_idle().await?;
+    let tags: Vec<String> = (0..containers).map(tag).collect();
+    read_first(&mut rig, &tags).await?;
     rig.stop_workers().await;
 
     let filled = json!({
