@@ -35,6 +35,7 @@ use domain::{MemoryKind, Timestamp, Trust};
 use jiff::civil::Date;
 
 use grammar::{ParsedClause, SubjectKind};
+pub(crate) use instruction::{is_open_standing_phrase, is_order};
 pub(crate) use reader::SentenceReader;
 pub(crate) use remark::{
     RemarkContext, is_relative, is_telling_answer, render_instruction, render_remark,

@@ -102,13 +102,16 @@ impl<'a> EpisodeReader<'a> {
         if remark.text.len() > MAX_EPISODE_BYTES {
             return None;
         }
-        if let Some(heading) = self.heading.as_ref().filter(|heading| heading.has_rules) {
+        // Among people, a request is made to one of them.
+        let may_instruct = !self.conversation.is_group_chat;
+        let heading = self.heading.as_ref().filter(|heading| heading.has_rules);
+        if let Some(heading) = heading.filter(|_| may_instruct) {
             let text = format!("{}: {}.", capitalize(&heading.text), remark.text);
             return Some(self.instruction(sentence, text));
         }
 
         match remark.kind {
-            RemarkKind::Instruction => {
+            RemarkKind::Instruction if may_instruct => {
                 let text = self.instruction_text(&remark.text);
                 Some(self.instruction(sentence, text))
             }

@@ -8,6 +8,7 @@ use text::Language;
 use super::remarks::{Remark, count_units};
 use super::spelling::spell_out;
 use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char};
+use crate::english::{is_open_standing_phrase, is_order};
 use crate::sentences::BlockKind;
 
 /// The fewest words of a remark that says something. Two characters of a script without spaces
@@ -73,7 +74,7 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
     }
 
     let lower = LowerText::new(core);
-    let kind = find_kind(remark, core, &lower, words);
+    let kind = find_kind(remark, core, &lower, language);
 
     let mut text = core.to_owned();
     text.extend(full_stop_after(&spelled, core));
@@ -105,17 +106,21 @@ fn full_stop_after(text: &str, part: &str) -> Option<char> {
     matches!(next, '.' | '。' | '।').then_some(next)
 }
 
-fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWords) -> RemarkKind {
+fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, language: Language) -> RemarkKind {
+    let words = chat_words_of(language);
     let is_instruction = || {
         words.standing_phrases.occur_in(lower)
-            && (words.first_person.opening_len(&lower.text).is_none()
-                || words.second_person.occur_in(lower))
+            && is_addressed(core, lower, language)
             && !words.one_time_phrases.occur_in(lower)
     };
 
     let is_listed = remark.sentence.block == BlockKind::ListItem;
     let min_units = if is_listed { 1 } else { MIN_UNITS };
-    let is_empty = || words.empty_remarks.is(&lower.text) || words.play_endings.is(&lower.text);
+    let is_empty = || {
+        words.empty_remarks.is(&lower.text)
+            || words.play_endings.is(&lower.text)
+            || is_bare_standing_phrase(&lower.text, language)
+    };
     if count_units(core) < min_units || is_empty() {
         RemarkKind::Empty
     } else if is_instruction() {
@@ -140,6 +145,28 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, words: &ChatWor
     } else {
         RemarkKind::Statement
     }
+}
+
+/// Checks whether a remark with a standing phrase speaks to the assistant.
+fn is_addressed(core: &str, lower: &LowerText, language: Language) -> bool {
+    let words = chat_words_of(language);
+    if words.second_person.occur_in(lower) {
+        return true;
+    }
+    if words.first_person.opening_len(&lower.text).is_some() {
+        return false;
+    }
+
+    let mut phrases = words.standing_phrases.find_ranges(lower);
+    language != Language::English
+        || phrases.any(|range| !is_open_standing_phrase(&lower.text[range]))
+        || is_order(core)
+}
+
+/// Checks whether a text is only a phrase to which a clause was added: `from now on` of `from now on
+/// I'm vegan`.
+fn is_bare_standing_phrase(lower: &str, language: Language) -> bool {
+    language == Language::English && is_open_standing_phrase(lower)
 }
 
 /// Returns a text without the words and marks at its ends that carry no content.
@@ -244,6 +271,7 @@ mod tests {
             ("is it weird that i crave ice?", RemarkKind::Statement),
             ("is it weird?", RemarkKind::Question),
             ("from now on all prices in CAD", RemarkKind::Instruction),
+            ("from now on", RemarkKind::Empty),
             ("i always go by bike", RemarkKind::Statement),
             ("btw left handed", RemarkKind::Statement),
         ] {

@@ -2,17 +2,142 @@
 
 use domain::MemoryKind;
 
-use super::lexicon::{VerbForm, is_content_word, parse_verb, verb_base};
+use super::grammar::{SubjectKind, parse_clause};
+use super::lexicon::{VerbForm, is_content_word, is_preposition, parse_verb, verb_base};
 use super::topic::{KnownTopic, parse_value};
 use super::vocabulary::vocabulary;
-use super::words::Clause;
+use super::words::{Clause, split_words};
 use super::{ClauseContext, StatementDraft};
+use crate::dates::is_weekday;
+
+/// Phrases that say only from when on something holds.
+const STANDING_TIMES: [&str; 5] = [
+    "from now on",
+    "from here on",
+    "from here on out",
+    "going forward",
+    "in future",
+];
+/// Phrases that begin a condition with what the speaker does.
+const SPEAKER_CONDITIONS: [&str; 8] = [
+    "whenever i",
+    "every time i",
+    "each time i",
+    "when i ask",
+    "when i paste",
+    "when i send you",
+    "when i give you",
+    "when i share",
+];
+/// Words after `call me` that are no name.
+const NO_NAMES: [&str; 16] = [
+    "again", "anytime", "asap", "back", "crazy", "every", "if", "later", "now", "once", "please",
+    "soon", "today", "tomorrow", "tonight", "when",
+];
+
+/// Checks whether a standing phrase is one with which facts are told as well: `every time I`,
+/// `from now on`, `call me`.
+pub(crate) fn is_open_standing_phrase(phrase: &str) -> bool {
+    phrase == "call me" || STANDING_TIMES.contains(&phrase) || SPEAKER_CONDITIONS.contains(&phrase)
+}
+
+/// Checks whether a remark with such a phrase, and without a word for the assistant, tells it what to
+/// do: `from now on answer in German`, `call me Al`. `Every time I eat dairy I get cramps`, `from now
+/// on my mum lives here` and `call me tomorrow` do not.
+pub(crate) fn is_order(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words = split_words(text, &lower);
+    let clause = Clause { words: &words };
+    if let Some((at, end)) = clause.find_phrase("call me") {
+        return is_start_of_order(clause, at) && is_name_to_call(clause.lower_at(end));
+    }
+
+    if is_imperative(clause, skip_request(clause, 0)) {
+        return true;
+    }
+    if let Some((_, end)) = clause.find_any(&SPEAKER_CONDITIONS) {
+        return (end..clause.len()).any(|at| {
+            let lower = clause.lower_at(at);
+            let is_task =
+                vocabulary().repeated_verbs.has(lower) || vocabulary().manner_verbs.has(lower);
+            is_task && (is_start_of_order(clause, at) || is_order_after_thing(clause, at))
+        });
+    }
+
+    let Some((at, end)) = clause.find_any(&STANDING_TIMES) else {
+        return true;
+    };
+    let rest = clause.from(skip_request(clause, end));
+    let told = if at == 0 { rest } else { clause };
+    is_imperative(rest, 0) || !tells_fact(told)
+}
+
+/// Checks whether a clause has a subject that does something, or names the speaker. `All prices in CAD`
+/// and `prices should be in CAD` are wishes.
+fn tells_fact(clause: Clause<'_>) -> bool {
+    let parsed = parse_clause(clause).filter(|parsed| parsed.subject_kind != SubjectKind::Elided);
+    let is_wish = parsed.is_some_and(|parsed| parsed.verb.modal) && !names_speaker(clause);
+    !is_wish && (parsed.is_some() || names_speaker(clause))
+}
+
+fn names_speaker(clause: Clause<'_>) -> bool {
+    clause.contains_any(&["i", "me", "my", "we", "us", "our"])
+}
+
+/// Checks whether a verb at `at` stands without a subject: at the beginning, or after a mark or a word
+/// of a request.
+fn is_start_of_order(clause: Clause<'_>, at: usize) -> bool {
+    let Some(before) = at.checked_sub(1) else {
+        return true;
+    };
+    let previous = clause.words[before];
+    let is_request = matches!(
+        previous.lower,
+        "please" | "just" | "always" | "never" | "and" | "then" | "so"
+    );
+    previous.is_punctuation || is_request
+}
+
+/// Checks whether a verb that is no noun as well follows one thing, which cannot be its subject:
+/// `whenever I ask for a recipe give grams`.
+fn is_order_after_thing(clause: Clause<'_>, at: usize) -> bool {
+    let previous = clause.lower_at(at.saturating_sub(1));
+    matches!(clause.lower_at(at), "give" | "use" | "include" | "avoid")
+        && is_content_word(previous)
+        && !previous.ends_with('s')
+        && !matches!(previous, "people" | "children")
+        && parse_verb(previous).is_none()
+}
+
+/// Checks whether a word after `call me` can be a name.
+fn is_name_to_call(lower: &str) -> bool {
+    lower.chars().any(char::is_alphabetic)
+        && !NO_NAMES.contains(&lower)
+        && !is_preposition(lower)
+        && !is_weekday(lower)
+}
+
+/// Returns the index after the marks and words with which a request begins.
+fn skip_request(clause: Clause<'_>, mut at: usize) -> usize {
+    while matches!(
+        clause.lower_at(at),
+        "," | ":" | "please" | "just" | "and" | "so" | "also" | "only"
+    ) {
+        at += 1;
+    }
+    at
+}
 
 /// Drafts a standing instruction. Returns the index of its first word as well.
 pub(crate) fn draft_instruction(
     clause: Clause<'_>,
     context: &ClauseContext<'_>,
 ) -> Option<(usize, StatementDraft)> {
+    // Among people, a request is made to one of them.
+    if context.is_group_chat {
+        return None;
+    }
+
     let at = vocabulary().requests.end(clause, 0).unwrap_or(0);
     let draft = StatementDraft::new(MemoryKind::Instruction, 0.9).lasting(true);
     if let Some(name_topic) = name_to_use_topic(clause, at, context) {
@@ -20,7 +145,7 @@ pub(crate) fn draft_instruction(
     }
 
     if let Some(end) = vocabulary().requests_to_remember.end(clause, at) {
-        return (clause.len() > end + 2 && !context.is_group_chat).then_some((at, draft));
+        return (clause.len() > end + 2).then_some((at, draft));
     }
 
     let rest = clause.from(at);
@@ -29,7 +154,7 @@ pub(crate) fn draft_instruction(
         None => draft,
     };
 
-    (!context.is_group_chat && is_standing(rest, at > 0)).then_some((at, draft))
+    is_standing(rest, at > 0).then_some((at, draft))
 }
 
 /// Checks whether an instruction is to hold from now on.
@@ -149,7 +274,7 @@ fn name_to_use_topic(
     clause
         .words
         .get(end)
-        .filter(|word| word.is_capitalized() && word.lower != "i")?;
+        .filter(|word| word.is_capitalized() && word.lower != "i" && is_name_to_call(word.lower))?;
 
     KnownTopic::new(
         context.speaker_key.to_lowercase(),

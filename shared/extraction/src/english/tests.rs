@@ -29,6 +29,25 @@ fn user(text: &str) -> Vec<Statement> {
     said(text, Role::User, None)
 }
 
+/// Returns what Ann says to Bob in a chat without an assistant.
+fn group(text: &str) -> Vec<Statement> {
+    extract_statements(&SourceText {
+        passages: vec![
+            passage(text, Role::User, Some("Ann")),
+            passage("ok", Role::User, Some("Bob")),
+        ],
+        trust: Trust::User,
+    })
+}
+
+fn instructions(statements: &[Statement]) -> String {
+    let instructions = statements
+        .iter()
+        .filter(|statement| statement.kind == MemoryKind::Instruction);
+    let texts = instructions.map(|statement| statement.text.as_str());
+    texts.collect::<Vec<_>>().join(" ")
+}
+
 fn topics(statements: &[Statement]) -> String {
     let topics = statements
         .iter()

@@ -1,6 +1,6 @@
 //! Things that people say about themselves in passing.
 
-use super::{topics, user};
+use super::{group, instructions, topics, user};
 
 /// Checks that every text has the topics beside it.
 fn check(cases: &[(&str, &str)]) {
@@ -131,4 +131,97 @@ fn a_short_turn_in_the_first_person_is_english() {
     for text in ["I own a boat.", "I eat meat.", "I smoke."] {
         assert_eq!(user(text).len(), 1, "{text}");
     }
+}
+
+#[test]
+fn an_instruction_speaks_to_the_assistant() {
+    for (text, expected) in [
+        // Facts with a phrase of instructions.
+        ("every time i eat dairy i get cramps", ""),
+        ("every time i drink coffee my heart races", ""),
+        ("whenever i run my knee hurts", ""),
+        ("each time i fly my ears pop", ""),
+        ("whenever i cook my neighbours give me looks", ""),
+        ("every time i have guests we use the big table", ""),
+        ("from now on im vegan", ""),
+        ("from now on my mum is living with us", ""),
+        ("my son wants to be a doctor in future", ""),
+        ("call me tomorrow", ""),
+        ("call me when the parcel is there", ""),
+        ("Call me Tomorrow", ""),
+        // Instructions.
+        (
+            "from now on answer in german",
+            "From now on answer in german.",
+        ),
+        (
+            "from now on all prices in CAD",
+            "From now on all prices in CAD.",
+        ),
+        (
+            "from now on prices should be in CAD",
+            "From now on prices should be in CAD.",
+        ),
+        ("in future, use metric", "In future, use metric."),
+        (
+            "every time you answer use metric",
+            "Every time you answer use metric.",
+        ),
+        (
+            "whenever i ask for a recipe give grams",
+            "Whenever User asks for a recipe give grams.",
+        ),
+        (
+            "whenever i ask for a recipe, give grams",
+            "Whenever User asks for a recipe, give grams.",
+        ),
+        (
+            "keep it short whenever i ask about work",
+            "Keep it short whenever User asks about work.",
+        ),
+        ("call me Al", "Call User Al."),
+        ("call me al please", "Call User al."),
+    ] {
+        assert_eq!(instructions(&user(text)), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_fact_with_a_standing_phrase_is_kept() {
+    check(&[
+        ("from now on im vegan", "user | diet | vegan"),
+        (
+            "every time i eat dairy i get cramps",
+            "user | eats dairy | dairy",
+        ),
+    ]);
+    for (text, expected) in [
+        (
+            "whenever i run my knee hurts",
+            "Whenever User runs their knee hurts.",
+        ),
+        (
+            "from now on my mum is living with us",
+            "From now on User's mum is living with them.",
+        ),
+    ] {
+        assert_eq!(user(text)[0].text, expected);
+    }
+}
+
+#[test]
+fn people_do_not_instruct_each_other() {
+    for text in [
+        "call me tomorrow",
+        "call me Al",
+        "from now on answer in german",
+        "From now on send me the invoices.",
+        "every time i eat dairy i get cramps",
+        "always tell me first",
+        "please remember that the key is under the mat",
+        "from now on im vegan",
+    ] {
+        assert_eq!(instructions(&group(text)), "", "{text}");
+    }
+    assert_eq!(topics(&group("from now on im vegan")), "ann | diet | vegan");
 }
