@@ -3,7 +3,7 @@
 use domain::MemoryKind;
 
 use super::grammar::{ParsedClause, SubjectKind};
-use super::identity::says_no_longer;
+use super::identity::{relation_attribute, says_no_longer};
 use super::lexicon::{
     VerbForm, is_determiner, is_preposition, is_pronoun, parse_verb, to_third_person, verb_base,
 };
@@ -209,9 +209,14 @@ fn find_verb_object(table: &EntryList, base: &str, rest: Clause<'_>) -> Option<(
         || is_pronoun(rest.lower_at(at)) && !is_determiner(rest.lower_at(at));
     let object = direct_object(rest, at, base);
     let head_noun = object.rsplit(' ').next().unwrap_or_default();
-    let is_idle = [object.split(' ').next().unwrap_or_default(), head_noun]
-        .iter()
-        .any(|word| vocabulary().idle_objects.has(word));
+    let is_no_car = base == "drive"
+        && object
+            .split(' ')
+            .any(|word| vocabulary().no_cars.has(word) || relation_attribute(word).is_some());
+    let is_idle = is_no_car
+        || [object.split(' ').next().unwrap_or_default(), head_noun]
+            .iter()
+            .any(|word| vocabulary().idle_objects.has(word));
     if has_no_object || is_idle || !is_meaningful(&object) {
         return None;
     }

@@ -2,12 +2,16 @@
 
 use super::condition::{is_group, is_people_or_faith};
 use super::grammar::{ParsedClause, SubjectKind};
-use super::lexicon::{VerbForm, is_determiner, is_pronoun, parse_verb};
+use super::lexicon::{
+    VerbForm, is_content_word, is_determiner, is_preposition, is_pronoun, parse_verb,
+};
 use super::topic::{
     KnownTopic, find_object, is_meaningful, is_number_word, parse_value, phrase_key,
 };
 use super::vocabulary::vocabulary;
-use super::words::Clause;
+use super::words::{Clause, Word};
+use crate::dates::is_full_date_name;
+use crate::word_list::WordList;
 
 /// Returns the attribute for a relative or a pet.
 pub(crate) fn relation_attribute(lower: &str) -> Option<&'static str> {
@@ -146,13 +150,15 @@ fn present_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> 
                     .filter(|end| *end < 6)
             })?;
             let residence = parse_value(rest, at);
+            let is_home = !ends_with_word_in(rest, at, &vocabulary().no_homes);
             person_fact("residence", residence).filter(|_| {
-                rest.words.get(at).is_some_and(|word| {
-                    word.is_capitalized()
-                        || word.lower == "the"
-                        || word.lower == "a"
-                        || writes_lower_case(parsed)
-                })
+                is_home
+                    && rest.words.get(at).is_some_and(|word| {
+                        word.is_capitalized()
+                            || word.lower == "the"
+                            || word.lower == "a"
+                            || writes_lower_case(parsed)
+                    })
             })
         }
         "work" if rest.match_phrase(0, "as").is_some() => {
@@ -165,16 +171,21 @@ fn present_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> 
         }
         "work" => {
             let at = rest.match_any(0, &["at", "for"])?;
-            person_fact("employer", parse_value(rest, at)).filter(|_| {
-                rest.words.get(at).is_some_and(|word| {
-                    word.is_capitalized()
-                        || word.lower == "the"
-                        || word.lower == "a"
-                        || writes_lower_case(parsed)
-                })
+            let employer = parse_value(rest, at);
+            let is_employer = is_meaningful(&employer)
+                && !rest.lower_at(at).bytes().all(|byte| byte.is_ascii_digit())
+                && !ends_with_word_in(rest, at, &vocabulary().no_employers);
+            person_fact("employer", employer).filter(|_| {
+                is_employer
+                    && rest.words.get(at).is_some_and(|word| {
+                        word.is_capitalized()
+                            || word.lower == "the"
+                            || word.lower == "a"
+                            || writes_lower_case(parsed)
+                    })
             })
         }
-        "study" => person_fact("education", parse_value(rest, 0)),
+        "study" => person_fact("education", parse_value(rest, 0)).filter(|_| is_study(rest)),
         "marry" | "divorce" | "engage" | "separate" if parsed.verb.passive => person_fact(
             "relationship status",
             parsed.clause.lower_at(parsed.verb.main).to_owned(),
@@ -209,7 +220,7 @@ fn being_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
         let is_alone = rest.len() == 1 || matches!(rest.lower_at(1), "," | "and" | "now" | "today");
         let is_age = rest.match_phrase(1, "years old").is_some()
             || is_alone && parsed.subject_kind == SubjectKind::Speaker;
-        return is_age.then(|| fact("age", years.lower.to_owned()))?;
+        return fact("age", years.lower.to_owned()).filter(|_| is_age && can_be_age(years.lower));
     }
 
     if !parsed.someone() {
@@ -245,14 +256,59 @@ fn being_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     }
 
     if article == 0 && parsed.subject_kind == SubjectKind::Speaker && rest.len() <= 3 {
-        let is_name = rest
-            .words
-            .first()
-            .is_some_and(|word| word.is_capitalized() && !is_people_or_faith(word.lower));
-        return is_name.then(|| fact("name", parse_name(rest, 0)?))?;
+        return is_own_name(rest).then(|| fact("name", parse_name(rest, 0)?))?;
     }
 
     (article == 1).then(|| fact("job", parse_job(rest)?))?
+}
+
+/// Checks whether the object at `at` ends with a word of a list, written without a capital letter.
+fn ends_with_word_in(rest: Clause<'_>, at: usize, list: &WordList) -> bool {
+    let last = find_object(rest, at).words.last();
+    last.is_some_and(|word| !word.is_capitalized() && list.has(word.lower))
+}
+
+/// Checks whether a number can be somebody's age in years. `I'm 182` may be a height.
+fn can_be_age(lower: &str) -> bool {
+    const MAX_AGE: u16 = 120;
+    let years = lower.trim_end_matches(['f', 'm']);
+    is_number_word(lower) || years.parse::<u16>().is_ok_and(|years| years <= MAX_AGE)
+}
+
+/// Checks whether the words after `study` are a subject or a school rather than a place, a time or a
+/// manner.
+fn is_study(rest: Clause<'_>) -> bool {
+    let first = rest.lower_at(0);
+    let is_school = first == "at" && starts_with_capital(rest, 1);
+    let is_manner = matches!(
+        first,
+        "hard" | "harder" | "best" | "better" | "late" | "there"
+    );
+    is_school || !is_preposition(first) && !is_manner
+}
+
+/// Checks whether the capitalized words after `I'm` are a name rather than a state: `OK`, `HIV
+/// positive`, `Ghanaian`.
+fn is_own_name(rest: Clause<'_>) -> bool {
+    let Some(first) = rest.words.first().filter(|word| word.is_capitalized()) else {
+        return false;
+    };
+
+    let mut names = rest.words.iter().take_while(|word| word.is_capitalized());
+    let is_written_in_capitals =
+        |word: &Word<'_>| word.raw.chars().count() > 2 && !word.raw.contains(char::is_lowercase);
+    let is_state = is_people_or_faith(first.lower)
+        || vocabulary().capitalized_states.has(first.lower)
+        || matches!(first.raw, "HR" | "IT" | "QA")
+        || TWO_LETTER_POSTS.contains(&first.raw)
+        || names.any(is_written_in_capitals);
+
+    let end = (0..rest.len()).find(|&at| !rest.words[at].is_capitalized());
+    let belongs_to_state = end.is_some_and(|end| {
+        let next = &rest.words[end];
+        !next.is_punctuation && is_content_word(next.lower)
+    });
+    !is_state && !belongs_to_state
 }
 
 /// Returns the occupation at the beginning, if the last word before a preposition sounds like one.
@@ -265,14 +321,19 @@ fn parse_job(rest: Clause<'_>) -> Option<String> {
     );
     let object = find_object(rest.until_index(end), 1);
     let last = object.lower_at(object.len().checked_sub(1)?);
+    let is_skill = object.len() == 2 && vocabulary().words_of_skill.has(object.lower_at(0));
+    let is_job = is_occupation(last) && !is_skill && object.len() <= 4;
+    is_job.then(|| phrase_key(object))
+}
+
+/// Checks whether a word is an occupation, or sounds like one.
+pub(super) fn is_occupation(lower: &str) -> bool {
     let sounds_like_job = ["eer", "er", "or", "ist", "ian"]
         .iter()
-        .any(|ending| last.ends_with(ending))
-        && last.len() > 4;
-    let is_job = (sounds_like_job || vocabulary().occupations.has(last))
-        && !vocabulary().false_occupations.has(last)
-        && object.len() <= 4;
-    is_job.then(|| phrase_key(object))
+        .any(|ending| lower.ends_with(ending))
+        && lower.len() > 4;
+    (sounds_like_job || vocabulary().occupations.has(lower))
+        && !vocabulary().false_occupations.has(lower)
 }
 
 /// Checks whether the speaker writes without capitals: `i live in lyon`, `moved to lyon`.
@@ -335,11 +396,17 @@ fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
                 && !rest
                     .lower_at(at + usize::from(rest.lower_at(at) == "the"))
                     .starts_with(|c: char| c.is_ascii_digit());
-            (is_place && !moves_thing).then(|| fact("residence", parse_value(rest, at)))?
+            let name = rest.lower_at(at);
+            let is_other = vocabulary().no_destinations.has(name) || is_full_date_name(name);
+            (is_place && !moves_thing && !is_other)
+                .then(|| fact("residence", parse_value(rest, at)))?
         }
         "join" => {
             let employer = parse_value(rest, 0);
-            (is_name_at(0) && !is_group(&employer)).then(|| fact("employer", employer))?
+            // "I joined Tom for lunch."
+            let is_company = !employer.split(' ').any(|word| matches!(word, "for" | "at"));
+            (is_name_at(0) && is_company && !is_group(&employer))
+                .then(|| fact("employer", employer))?
         }
         "get" | "start" | "land" | "take" | "accept"
             if rest.find_phrase("job").is_some() || rest.match_phrase(0, "working").is_some() =>
@@ -367,7 +434,7 @@ fn change_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
         "turn" => rest
             .words
             .first()
-            .filter(|word| word.is_number())
+            .filter(|word| word.is_number() && can_be_age(word.lower))
             .and_then(|word| fact("age", word.lower.to_owned())),
         "" | "bear" if parsed.clause.lower_at(parsed.verb.main) == "born" => {
             birth_topic(rest, subject)

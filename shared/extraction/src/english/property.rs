@@ -3,7 +3,7 @@
 use domain::MemoryKind;
 
 use super::grammar::{ParsedClause, SubjectKind};
-use super::identity::{relation_attribute, says_no_longer};
+use super::identity::{is_occupation, relation_attribute, says_no_longer};
 use super::lexicon::{is_determiner, is_preposition, is_pronoun};
 use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_key};
 use super::vocabulary::vocabulary;
@@ -318,6 +318,15 @@ fn attribute_topic(
         || is_pronoun(rest.lower_at(0));
     let is_adjective = parsed.subject_kind != SubjectKind::Owned && !is_number_or_name(rest);
     if is_unsuitable || is_adjective && !is_label(&noun) && !is_code(rest) {
+        return None;
+    }
+
+    // "My job is stressful" and "my job is in finance" give no occupation.
+    let is_bare_job = matches!(
+        noun.as_str(),
+        "job" | "new job" | "work" | "position" | "role"
+    );
+    if is_bare_job && !answer.rsplit(' ').next().is_some_and(is_occupation) {
         return None;
     }
 

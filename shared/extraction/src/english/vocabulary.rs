@@ -60,6 +60,8 @@ vocabulary! {
     states_of_things: PhraseList = "states of things",
     /// Words that sound like an occupation but are not one.
     false_occupations: WordList = "false occupations",
+    /// Words before the occupation in what people say about how they do something.
+    words_of_skill: WordList = "words of skill",
     /// Occupations that do not sound like one.
     occupations: WordList = "occupations",
     /// Relatives, people and pets of somebody, each of which is an attribute of that name.
@@ -107,6 +109,16 @@ vocabulary! {
     commitments: PhraseList = "commitments",
     /// Predicates that express an opinion.
     opinion_predicates: PhraseList = "opinion predicates",
+    /// States that people write with a capital letter, which are not names of persons.
+    capitalized_states: WordList = "capitalized states",
+    /// What people live in that is no home.
+    no_homes: WordList = "no homes",
+    /// Software, services, companies and departments to which people move.
+    no_destinations: WordList = "no destinations",
+    /// What people work at or for that is no employer.
+    no_employers: WordList = "no employers",
+    /// People and measures after `drive` that are no car.
+    no_cars: WordList = "no cars",
     /// Nationalities, which are capitalized but are not names of persons.
     nationalities: WordList = "nationalities",
     /// Faiths, which are capitalized but are not names of persons.

@@ -177,6 +177,72 @@ fn things_without_capitals_are_no_employer_or_residence() {
 }
 
 #[test]
+fn what_people_are_do_or_use_is_no_identity() {
+    check(&[
+        // Names.
+        ("I'm OK.", ""),
+        ("I'm HIV positive.", ""),
+        ("I'm ADHD.", ""),
+        ("I'm SO HAPPY", ""),
+        ("I'm Google certified.", ""),
+        ("I'm Ghanaian.", "user | nationality | ghanaian"),
+        ("I'm TJ.", "user | name | tj"),
+        ("I'm Mary Ann.", "user | name | mary ann"),
+        ("I'm Anna from Berlin", "user | name | anna"),
+        // Ages.
+        ("I'm 182", ""),
+        ("I'm 182cm", ""),
+        ("I turned 182", ""),
+        ("I'm 34", "user | age | 34"),
+        // Occupations.
+        ("I'm a light sleeper.", ""),
+        ("I'm a good driver.", ""),
+        ("I'm an early riser.", ""),
+        ("I'm a bus driver.", "user | job | bus driver"),
+        ("My job is stressful.", ""),
+        ("My job is in finance.", ""),
+        ("My job is a joke.", ""),
+        ("My job is nurse.", "user | job | nurse"),
+        ("My job title is data lead.", "user | job | data lead"),
+        // Employers.
+        ("I work at the weekend.", ""),
+        ("I work for the money.", ""),
+        ("i work for 8 hours a day", ""),
+        ("I work at the hospital.", "user | employer | hospital"),
+        ("i work for 3m", "user | employer | 3m"),
+        (
+            "I work at the Home Office.",
+            "user | employer | home office",
+        ),
+        ("I joined Tom for lunch.", ""),
+        ("I joined Tom at the beach.", ""),
+        ("I joined Acme as a designer.", "user | employer | acme"),
+        // Homes.
+        ("I live in a bubble.", ""),
+        ("I live in the moment.", ""),
+        (
+            "I live in a small village.",
+            "user | residence | small village",
+        ),
+        ("I moved to Linux.", ""),
+        ("I moved to Google.", ""),
+        ("moved to thursday", ""),
+        ("We moved to June.", ""),
+        ("I moved to Spain in 2019.", "user | residence | spain"),
+        // Studies.
+        ("I study in the library.", ""),
+        ("I study at home.", ""),
+        ("I study biology.", "user | education | biology"),
+        ("I study at Oxford.", "user | education | at oxford"),
+        // Cars.
+        ("I drive my kids.", ""),
+        ("I drive my sister to school.", ""),
+        ("I drive an hour to work.", ""),
+        ("I drive my Tesla to work.", "user | drives | tesla"),
+    ]);
+}
+
+#[test]
 fn a_people_or_a_post_is_no_name_of_a_relative() {
     check(&[
         ("My wife is Italian.", "user's wife | nationality | italian"),
