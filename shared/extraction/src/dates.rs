@@ -103,6 +103,7 @@ pub(crate) fn find_dates(
         };
 
         match next {
+            Some((end, _)) if is_birthday(clause, at, end) => at = end,
             Some((end, days)) => {
                 let is_possessive = clause.lower_at(end) == "'s";
                 let is_lasting = is_possessive
@@ -121,6 +122,25 @@ pub(crate) fn find_dates(
     }
 
     found
+}
+
+/// The most words between `born` and a date: `born on the 3rd of March`.
+const WORDS_AFTER_BORN: usize = 3;
+
+/// Checks whether a date is the day or month of a birth without its year, which nothing tells: `born
+/// on March 3`.
+fn is_birthday(clause: Clause<'_>, at: usize, end: usize) -> bool {
+    let born_at =
+        (at.saturating_sub(WORDS_AFTER_BORN)..at).rfind(|&index| clause.lower_at(index) == "born");
+    let is_past = born_at.is_some_and(|born_at| {
+        born_at == 0 || !matches!(clause.lower_at(born_at - 1), "be" | "being")
+    });
+    let has = |is_part: fn(&str) -> bool| (at..end).any(|index| is_part(clause.lower_at(index)));
+    let is_relative = matches!(clause.lower_at(at), "last" | "this");
+    is_past
+        && !is_relative
+        && has(|lower| parse_month(lower).is_some())
+        && !has(|lower| parse_year(lower).is_some())
 }
 
 /// Checks quickly whether a date could begin with a word, so that most words cost little.

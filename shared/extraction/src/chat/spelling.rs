@@ -26,6 +26,9 @@ pub(crate) fn spell_out(text: &str, language: Language) -> Cow<'_, str> {
                 .checked_sub(1)
                 .map_or("", |at| tokens[at].word.as_str()),
             next: tokens.get(index + 1).map_or("", |next| next.word.as_str()),
+            after_next: tokens
+                .get(index + 2)
+                .map_or("", |after| after.word.as_str()),
             follows_mark: token.gap.contains([',', ':', '(', '+', '*']) || index == 0,
         };
         let replacement = usual_spelling(token, context, words)
@@ -65,6 +68,7 @@ struct Token<'a> {
 struct TokenContext<'t> {
     previous: &'t str,
     next: &'t str,
+    after_next: &'t str,
     /// True at the beginning and after a mark.
     follows_mark: bool,
 }
@@ -215,6 +219,10 @@ fn calendar_name(
 /// `tues 4pm`.
 fn names_time(token: &Token<'_>, context: TokenContext<'_>, is_day: bool) -> bool {
     let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    if token.word == "sat" && is_sitting(context) {
+        return false;
+    }
+
     let is_unmistakable = matches!(token.word.as_str(), "tues" | "thurs" | "weds" | "sept");
     let after_preposition = matches!(
         context.previous,
@@ -244,6 +252,26 @@ fn names_time(token: &Token<'_>, context: TokenContext<'_>, is_day: bool) -> boo
         || beside_number
         || beside_part
         || is_day && context.follows_mark && context.previous.is_empty()
+}
+
+/// Checks whether `sat` before these words is the verb: `sat in traffic`, `sat my exam`, but not `sat
+/// at 7`.
+fn is_sitting(context: TokenContext<'_>) -> bool {
+    let is_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
+    let is_length = || {
+        let unit = context.after_next.trim_end_matches('s');
+        matches!(unit, "hour" | "hr" | "minute" | "min" | "exam" | "paper")
+    };
+    let is_after_preposition =
+        matches!(context.previous, "on" | "next" | "this" | "last" | "every");
+    let is_verb = match context.next {
+        "at" => !is_number(context.after_next),
+        "a" | "an" | "my" | "the" | "around" | "behind" | "beside" | "by" | "down" | "for"
+        | "here" | "in" | "inside" | "next" | "on" | "outside" | "still" | "there" | "through"
+        | "under" | "up" | "waiting" | "with" => true,
+        next => is_number(next) && is_length(),
+    };
+    is_verb && !is_after_preposition
 }
 
 /// Short forms of weekdays that are also other words, or that the calendar lacks.
@@ -306,6 +334,14 @@ mod tests {
             ),
             ("i may go", "i may go"),
             ("tues: vet", "Tuesday: vet"),
+            ("sat: vet, sun off", "Saturday: vet, sun off"),
+            ("sat morning gym", "Saturday morning gym"),
+            ("sat at 7", "Saturday at 7"),
+            ("dinner on sat at moms", "dinner on Saturday at moms"),
+            ("sat in traffic", "sat in traffic"),
+            ("sat at my desk all day", "sat at my desk all day"),
+            ("sat 3 hours in traffic", "sat 3 hours in traffic"),
+            ("sat my driving test", "sat my driving test"),
             ("I live in Bonn.", "I live in Bonn."),
             ("we use R and vitamin B", "we use R and vitamin B"),
         ] {

@@ -454,7 +454,7 @@ fn birth_topic(rest: Clause<'_>, subject: &str) -> Option<KnownTopic> {
     match rest.lower_at(0) {
         "on" => fact("birthday"),
         "in" if first.is_number() => fact("birth year"),
-        "in" if first.is_capitalized() => fact("birthplace"),
+        "in" if first.is_capitalized() && !is_full_date_name(first.lower) => fact("birthplace"),
         _ => None,
     }
 }

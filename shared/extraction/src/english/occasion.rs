@@ -62,17 +62,44 @@ fn is_relocation(parsed: ParsedClause<'_>) -> bool {
 /// Checks whether the clause arranges something that is still to come: `I got an appointment on the
 /// 2nd`, but not `I got the results of the exam on the 2nd`.
 pub(super) fn arranges_occasion(parsed: ParsedClause<'_>) -> bool {
-    let ends_object = |lower| is_preposition(lower) || matches!(lower, "w" | "w/");
+    let is_arranged = || {
+        let noun = head_noun(parsed.rest());
+        vocabulary().arranging_verbs.has(parsed.verb.base)
+            && noun.is_some_and(|noun| vocabulary().arranged_things.has(noun))
+    };
+    parsed.verb.past && parsed.person() && is_arranged() || enrols(parsed)
+}
+
+/// Checks whether the clause says that somebody has entered an event, whose date is named after it:
+/// `signed up for a half marathon in October`, but not `signed up in October for a half marathon`.
+pub(super) fn enrols(parsed: ParsedClause<'_>) -> bool {
     let rest = parsed.rest();
+    let at = match parsed.clause.lower_at(parsed.verb.main) {
+        "signed" => rest.match_phrase(0, "up for"),
+        "registered" | "enrolled" => rest.match_phrase(0, "for"),
+        _ => None,
+    };
+    let is_event_name = |noun: &str| {
+        is_event(noun) || matches!(noun, "5k" | "10k" | "duathlon" | "parkrun" | "triathlon")
+    };
+    let has_entered = parsed.verb.past || parsed.verb.perfect;
+    has_entered
+        && parsed.person()
+        && !parsed.verb.negated
+        && at
+            .and_then(|at| head_noun(rest.from(at)))
+            .is_some_and(is_event_name)
+}
+
+/// Returns the last word with a meaning of the object at the beginning.
+fn head_noun(rest: Clause<'_>) -> Option<&str> {
+    let ends_object = |lower| is_preposition(lower) || matches!(lower, "w" | "w/");
     let object = rest
         .words
         .iter()
         .take_while(|word| !ends_object(word.lower));
     let noun = object.filter(|word| is_content_word(word.lower)).last();
-    parsed.verb.past
-        && parsed.person()
-        && vocabulary().arranging_verbs.has(parsed.verb.base)
-        && noun.is_some_and(|noun| vocabulary().arranged_things.has(noun.lower))
+    noun.map(|noun| noun.lower)
 }
 
 /// Checks whether the verb is in the present tense and says when something begins, ends or takes
@@ -80,7 +107,23 @@ pub(super) fn arranges_occasion(parsed: ParsedClause<'_>) -> bool {
 pub(super) fn has_time_verb(parsed: ParsedClause<'_>) -> bool {
     let verb = parsed.verb;
     let is_present = !verb.past && !verb.perfect && !verb.passive;
-    is_present && (has_start_verb(parsed) || vocabulary().other_time_verbs.has(verb.base))
+    is_present
+        && (has_start_verb(parsed)
+            || vocabulary().other_time_verbs.has(verb.base)
+            || names_coming_state(parsed))
+}
+
+/// Checks whether a thing is to end or to change: `our lease is up in December`, `the rent goes up
+/// in May`.
+fn names_coming_state(parsed: ParsedClause<'_>) -> bool {
+    let rest = parsed.rest();
+    let is_coming = match parsed.verb.base {
+        "be" => matches!(rest.lower_at(0), "up" | "over" | "out"),
+        "go" => matches!(rest.lower_at(0), "up" | "down"),
+        "run" => matches!(rest.lower_at(0), "out"),
+        _ => false,
+    };
+    is_coming && is_about_thing(parsed) && matches!(rest.lower_at(1), "at" | "by" | "in" | "on")
 }
 
 /// Checks whether the verb says when something begins or takes place.

@@ -163,6 +163,10 @@ pub(crate) fn draft_plan(
         return None;
     }
 
+    if has_date && super::occasion::enrols(parsed) {
+        return plan(0.75);
+    }
+
     let negated = parsed.verb.negated;
     if parsed.verb.future {
         let is_idle = vocabulary().non_committal_verbs.has(parsed.verb.base);

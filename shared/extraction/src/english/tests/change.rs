@@ -1,5 +1,7 @@
 //! Statements that replace each other have one topic, however they are phrased.
 
+use domain::MemoryKind;
+
 use super::{topics, user};
 
 /// Checks that every text has the topics beside it.
@@ -261,4 +263,80 @@ fn a_people_or_a_post_is_no_name_of_a_relative() {
         ("My son is TJ.", "user | son | tj"),
         ("My sister is VP.", ""),
     ]);
+}
+
+#[test]
+fn dates_lie_on_the_side_that_the_clause_names() {
+    for (text, expected) in [
+        // Said in April 2025.
+        (
+            "our lease is up in December",
+            "User's lease is up in December (2025-12).",
+        ),
+        (
+            "My contract is over in November.",
+            "User's contract is over in November (2025-11).",
+        ),
+        (
+            "Our rent goes up in January.",
+            "User's rent goes up in January (2026-01).",
+        ),
+        (
+            "The lease ended in December.",
+            "The lease ended in December (2024-12).",
+        ),
+        (
+            "signed up for a half marathon in October",
+            "User signed up for a half marathon in October (2025-10).",
+        ),
+        (
+            "I've signed up for a half marathon in November.",
+            "User has signed up for a half marathon in November (2025-11).",
+        ),
+        (
+            "I registered for a race in December.",
+            "User registered for a race in December (2025-12).",
+        ),
+        (
+            "I signed up in October for a half marathon.",
+            "User signed up in October (2024-10) for a half marathon.",
+        ),
+        (
+            "I ran a half marathon in October.",
+            "User ran a half marathon in October (2024-10).",
+        ),
+        ("I was born on March 3.", "User was born on March 3."),
+        ("born on the 3rd of march", "User born on the 3rd of March."),
+        ("I was born in March.", "User was born in March."),
+        (
+            "My daughter was born on May 5.",
+            "User's daughter was born on May 5.",
+        ),
+        (
+            "My niece was born on Friday.",
+            "User's niece was born on Friday (2025-04-11).",
+        ),
+        (
+            "sat in traffic for two hours",
+            "User sat in traffic for two hours.",
+        ),
+    ] {
+        let found = user(text);
+        assert_eq!(found.len(), 1, "{text}");
+        assert_eq!(found[0].text, expected);
+    }
+    check(&[
+        ("I was born on March 3.", "user | birthday | march 3"),
+        (
+            "I was born on March 3 1990.",
+            "user | birthday | march 3 1990",
+        ),
+        ("I was born in March.", ""),
+        ("I was born in Bergen.", "user | birthplace | bergen"),
+    ]);
+    assert_eq!(
+        user("signed up for a half marathon in October")[0].kind,
+        MemoryKind::Plan
+    );
+    assert!(user("I was born on March 3.")[0].event.is_none());
 }
