@@ -7,6 +7,7 @@ mod condition;
 mod decision;
 mod event;
 mod fact;
+mod gender;
 mod grammar;
 mod identity;
 mod instruction;
@@ -34,6 +35,7 @@ pub(crate) mod words;
 use domain::{MemoryKind, Timestamp, Trust};
 use jiff::civil::Date;
 
+pub(crate) use gender::{Gender, gender_of_person, gender_of_pronoun};
 use grammar::{ParsedClause, SubjectKind};
 pub(crate) use instruction::{is_open_standing_phrase, is_order};
 pub(crate) use reader::SentenceReader;
@@ -67,27 +69,29 @@ pub(crate) struct ClauseContext<'a> {
     pub(crate) follows_announcement: bool,
     /// True if a person says it in a conversation.
     pub(crate) is_conversation: bool,
-    /// The subject to which a pronoun at the beginning refers.
-    pub(crate) antecedent: Option<&'a Antecedent>,
+    /// The persons and things to which a pronoun at the beginning may refer.
+    pub(crate) antecedents: &'a [Antecedent],
 }
 
 impl ClauseContext<'_> {
     /// Returns the topic key of the subject to which the pronoun at the beginning of a clause
     /// refers.
     pub(crate) fn antecedent_key(&self, parsed: ParsedClause<'_>) -> Option<String> {
-        let antecedent = self.antecedent?;
-        antecedent
-            .fits(parsed.clause.lower_at(0))
-            .then(|| antecedent.key.clone())
+        let antecedent = find_antecedent(self.antecedents, parsed.clause.lower_at(0))?;
+        Some(antecedent.key.clone())
     }
 }
 
-/// The subject of an earlier sentence, to which a pronoun may refer.
+/// The subject of an earlier sentence, or a person whom it names, to which a pronoun may refer.
 #[derive(Debug, Clone)]
 pub(crate) struct Antecedent {
     text: String,
     key: String,
     subject_kind: SubjectKind,
+    /// The gender of the person, if the words tell it.
+    gender: Option<Gender>,
+    /// True for a person whom the sentence names after its verb.
+    is_object: bool,
     start: usize,
 }
 
@@ -96,22 +100,40 @@ impl Antecedent {
     fn fits(&self, pronoun: &str) -> bool {
         match pronoun {
             // "My mother's number" is nobody, although its owner is.
-            "he" | "she" | "his" | "her" => match self.subject_kind {
-                SubjectKind::Named => true,
-                SubjectKind::Owned => self.text.matches("'s").count() < 2,
-                _ => false,
-            },
-            "it" | "its" => matches!(
-                self.subject_kind,
-                SubjectKind::Definite | SubjectKind::Named
-            ),
-            "they" | "their" => matches!(
-                self.subject_kind,
-                SubjectKind::Definite | SubjectKind::Named | SubjectKind::Plain
-            ),
+            "he" | "she" | "his" | "her" => {
+                let is_person = match self.subject_kind {
+                    SubjectKind::Named => true,
+                    SubjectKind::Owned => self.is_object || self.text.matches("'s").count() < 2,
+                    _ => false,
+                };
+                is_person && (self.gender.is_none() || self.gender == gender_of_pronoun(pronoun))
+            }
+            "it" | "its" => {
+                !self.is_object
+                    && matches!(
+                        self.subject_kind,
+                        SubjectKind::Definite | SubjectKind::Named
+                    )
+            }
+            "they" | "their" => {
+                !self.is_object
+                    && matches!(
+                        self.subject_kind,
+                        SubjectKind::Definite | SubjectKind::Named | SubjectKind::Plain
+                    )
+            }
             _ => false,
         }
     }
+}
+
+/// Returns the only one of some antecedents to which a pronoun can refer.
+fn find_antecedent<'a>(antecedents: &'a [Antecedent], pronoun: &str) -> Option<&'a Antecedent> {
+    let mut fitting = antecedents
+        .iter()
+        .filter(|antecedent| antecedent.fits(pronoun));
+    let found = fitting.next()?;
+    fitting.next().is_none().then_some(found)
 }
 
 /// A draft of a statement.

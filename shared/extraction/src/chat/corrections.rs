@@ -345,6 +345,9 @@ impl<'t> ValueTokens<'t> {
         let old = candidates
             .filter(is_in_line)
             .find(|old| is_same_form(self.form(*old), form))?;
+        if self.names_part(new) && !self.names_part(old) {
+            return None;
+        }
 
         // "3 rabbits (actually 4 now": the rabbits stay.
         let next = self.word(new + 1);
@@ -362,6 +365,14 @@ impl<'t> ValueTokens<'t> {
             following,
             new: self.ranges[new].clone(),
         })
+    }
+
+    /// Checks whether a number tells how many of those that were named: `one of them came`.
+    fn names_part(&self, at: usize) -> bool {
+        const WHOLES: [&str; 8] = ["my", "our", "the", "them", "these", "those", "us", "you"];
+
+        let is_count = matches!(self.form(at), ValueForm::Number { unit: "", .. });
+        is_count && self.word(at + 1) == "of" && WHOLES.contains(&self.word(at + 2))
     }
 
     /// Returns the word after the phrases and linking words that begin at a word, and whether one of
@@ -543,6 +554,8 @@ mod tests {
             "2 dogs, no cats",
             "hi Tom, sorry for the wait",
             "i need 20 cups\nsorry 30 people come",
+            "I invited five people. actually one of them came",
+            "invited 10 friends, actually 2 of them cancelled",
         ] {
             assert_eq!(resolve_corrections(text, Language::English), text);
         }

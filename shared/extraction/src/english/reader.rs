@@ -3,14 +3,15 @@
 use domain::{MemoryKind, Statement};
 
 use super::classify::{classify_clause, filter_assistant_draft, is_self_contained};
-use super::grammar::{SubjectKind, parse_clause};
+use super::grammar::{ParsedClause, SubjectKind, parse_clause};
 use super::opening::{Opening, find_closing, find_main_clause, parse_opening};
 use super::piece::{StatementPiece, date_direction, helping_verb, leading_date_end};
 use super::render::{PronounSubstitution, render_statement};
 use super::words::{Clause, split_words};
 use super::{
-    Antecedent, ClauseContext, Conversation, PrecedingStatement, StatementDraft, instruction, lead,
-    lexicon, occasion, split, topic,
+    Antecedent, ClauseContext, Conversation, Gender, PrecedingStatement, StatementDraft,
+    find_antecedent, gender_of_person, instruction, is_relative, lead, lexicon, occasion, split,
+    topic,
 };
 use crate::dates::{DateDirection, find_dates};
 use crate::sentences::Sentence;
@@ -25,7 +26,7 @@ const MAX_CONTINUED_BYTES: usize = 420;
 pub(crate) struct SentenceReader<'a> {
     passage: &'a Passage<'a>,
     conversation: Conversation<'a>,
-    antecedent: Option<Antecedent>,
+    antecedents: Vec<Antecedent>,
     preceding: PrecedingStatement,
     /// True if facts were announced.
     follows_announcement: bool,
@@ -40,7 +41,7 @@ impl<'a> SentenceReader<'a> {
         Self {
             passage,
             conversation,
-            antecedent: None,
+            antecedents: Vec::new(),
             preceding: PrecedingStatement::None,
             follows_announcement: false,
             is_first: true,
@@ -139,7 +140,7 @@ impl<'a> SentenceReader<'a> {
             after_opinion: matches!(self.preceding, PrecedingStatement::Opinion(_)),
             follows_announcement: self.follows_announcement,
             is_conversation: self.passage.role == Role::User,
-            antecedent: self.antecedent.as_ref(),
+            antecedents: &self.antecedents,
         }
     }
 
@@ -301,10 +302,10 @@ impl<'a> SentenceReader<'a> {
             && piece.draft.is_opinion
             && is_third_person;
         let first = piece.clause.lower_at(0);
-        let can_refer = |antecedent: &Antecedent| {
-            is_pronoun && !is_continuation && !piece.has_leading_words && antecedent.fits(first)
-        };
-        let antecedent = self.antecedent.clone().filter(can_refer);
+        let can_refer = is_pronoun && !is_continuation && !piece.has_leading_words;
+        let antecedent = find_antecedent(&self.antecedents, first)
+            .filter(|_| can_refer)
+            .cloned();
         if is_pronoun && antecedent.is_none() && !is_continuation {
             return false;
         }
@@ -427,7 +428,7 @@ impl<'a> SentenceReader<'a> {
             .and_then(|piece| piece.parsed)
             .or_else(|| parse_clause(clause))
         else {
-            self.antecedent = None;
+            self.antecedents.clear();
             return;
         };
 
@@ -445,16 +446,57 @@ impl<'a> SentenceReader<'a> {
                 let text = render_statement(sentence.text, parsed.subject(), &[], substitution);
                 let text = text.trim_end_matches('.').to_owned();
                 let key = topic::subject_key(parsed, &context);
-                self.antecedent = key.map(|key| Antecedent {
+                let subject = key.map(|key| Antecedent {
                     text,
                     key,
                     subject_kind: parsed.subject_kind,
+                    gender: gender_of_subject(parsed.subject()),
+                    is_object: false,
                     start: sentence.start,
                 });
+                let object = subject
+                    .as_ref()
+                    .and_then(|subject| owned_person(parsed, subject));
+                self.antecedents = subject.into_iter().chain(object).collect();
             }
             // A pronoun keeps its referent, once.
             SubjectKind::Pronoun => {}
-            _ => self.antecedent = None,
+            _ => self.antecedents.clear(),
         }
     }
+}
+
+/// Returns the gender of the person whom a subject names: `my sister Anna`, `Mrs Lund`.
+fn gender_of_subject(subject: Clause<'_>) -> Option<Gender> {
+    let title = subject.words.first();
+    let title = title.and_then(|word| gender_of_person(word.lower.trim_end_matches('.')));
+    let nouns = subject.words.iter().rev();
+    let mut people =
+        nouns.filter(|word| is_relative(word.lower) || gender_of_person(word.lower).is_some());
+    title.or_else(|| gender_of_person(people.next()?.lower))
+}
+
+/// Returns the person whom somebody has: the boyfriend of `my sister has a new boyfriend`.
+fn owned_person(parsed: ParsedClause<'_>, owner: &Antecedent) -> Option<Antecedent> {
+    const MAX_ADJECTIVES: usize = 2;
+
+    let rest = parsed.rest();
+    let has_person = parsed.verb.base == "have"
+        && !parsed.verb.negated
+        && !parsed.verb.used_to
+        && matches!(rest.lower_at(0), "a" | "an")
+        && (owner.fits("he") || owner.fits("she"));
+    let nouns = rest.words.iter().skip(1).take(MAX_ADJECTIVES + 1);
+    let noun = nouns
+        .map(|word| word.lower)
+        .find(|lower| is_relative(lower))
+        .filter(|_| has_person)?;
+    Some(Antecedent {
+        text: format!("{}'s {noun}", owner.text),
+        key: format!("{}'s {noun}", owner.key),
+        subject_kind: SubjectKind::Owned,
+        gender: Some(gender_of_person(noun)?),
+        is_object: true,
+        start: owner.start,
+    })
 }

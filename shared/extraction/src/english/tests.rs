@@ -429,6 +429,48 @@ fn a_pronoun_is_told_only_when_it_is_clear_what_it_means() {
 }
 
 #[test]
+fn a_pronoun_means_nobody_of_another_gender() {
+    for (text, expected) in [
+        (
+            "My sister has a new boyfriend. He's a chef.",
+            "user's sister | has boyfriend | boyfriend ; user's sister's boyfriend | job | chef",
+        ),
+        (
+            "My sister has a new boyfriend. She's a chef.",
+            "user's sister | has boyfriend | boyfriend ; user's sister | job | chef",
+        ),
+        (
+            "My brother has a wife. She works at Siemens.",
+            "user's brother | has wife | wife ; user's brother's wife | employer | siemens",
+        ),
+        (
+            "My sister lives in Bonn. She's a chef.",
+            "user's sister | residence | bonn ; user's sister | job | chef",
+        ),
+        // It is not known who is meant.
+        (
+            "My sister lives in Bonn. He's a chef.",
+            "user's sister | residence | bonn",
+        ),
+        (
+            "Anna's husband is a baker. She is a nurse.",
+            "anna's husband | job | baker",
+        ),
+        (
+            "My brother has a son. He works at Siemens.",
+            "user's brother | has son | son",
+        ),
+        ("My sister married a doctor. He lives in Bonn.", ""),
+    ] {
+        assert_eq!(topics(&user(text)), expected, "{text}");
+    }
+    assert_eq!(
+        user("My sister has a new boyfriend. He's a chef.")[1].text,
+        "User's sister's boyfriend is a chef."
+    );
+}
+
+#[test]
 fn an_assistant_is_believed_in_promises_and_what_it_repeats() {
     let cases = [
         (
