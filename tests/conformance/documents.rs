@@ -372,8 +372,12 @@ async fn try_stages(setting: &PortFixture, document: &Document, revision: &Revis
     .await;
     let recorded =
         retry_unavailable(async || ports.record_extracted(tenant, &named, now).await).await;
-    let postponed =
-        retry_unavailable(async || ports.postpone_revision(tenant, id, revision, now).await).await;
+    let postponed = retry_unavailable(async || {
+        ports
+            .postpone_revision(tenant, id, revision, document.lease_until, now)
+            .await
+    })
+    .await;
 
     [advance, recorded, postponed].map(|result| result.expect("an answer"))
 }

@@ -53,14 +53,29 @@ async fn postponing_ends_a_lease(setting: &PortFixture) {
     let document = setting
         .accept_document(&ContainerId::random(), "Words.")
         .await;
-    setting.take_lease(&document).await;
-    let (ports, later) = (&setting.ctx().documents, setting.now().plus_seconds(500));
-    let postpone = async || {
-        ports
-            .postpone_revision(&setting.alpha, &document.id, &document.revision, later)
-            .await
+    let ClaimOutcome::Claimed(claimed) = setting.take_lease(&document).await else {
+        panic!("nobody has a lease");
     };
-    assert!(retry_unavailable(postpone).await.expect("an answer"));
+    let (ports, later) = (&setting.ctx().documents, setting.now().plus_seconds(500));
+    let postpone = async |lease| {
+        let (id, revision) = (&document.id, &document.revision);
+        retry_unavailable(async || {
+            ports
+                .postpone_revision(&setting.alpha, id, revision, lease, later)
+                .await
+        })
+        .await
+        .expect("an answer")
+    };
+    assert!(
+        !postpone(document.lease_until).await,
+        "another worker has a lease"
+    );
+    assert!(matches!(
+        setting.take_lease(&document).await,
+        ClaimOutcome::Busy
+    ));
+    assert!(postpone(claimed.lease_until).await);
     assert!(matches!(
         setting.take_lease(&document).await,
         ClaimOutcome::Claimed(_)

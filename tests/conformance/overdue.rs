@@ -59,7 +59,7 @@ async fn unfinished_documents_are_overdue_from_their_time_on(setting: &PortFixtu
     let (ports, id) = (&setting.ctx().documents, &document.id);
     retry_unavailable(async || {
         ports
-            .postpone_revision(&setting.alpha, id, &document.revision, later)
+            .postpone_revision(&setting.alpha, id, &document.revision, lease, later)
             .await
     })
     .await

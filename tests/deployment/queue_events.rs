@@ -219,7 +219,7 @@ async fn a_batch_that_comes_twice_changes_nothing_more() {
 }
 
 #[tokio::test]
-async fn documents_whose_messages_are_dead_fail_with_a_reason() {
+async fn documents_whose_messages_are_dead_are_tried_again() {
     for (name, message) in [
         ("sqs-process-dead", run_processor as fn(&Document) -> String),
         ("sqs-commit-dead", run_committer),
@@ -238,15 +238,12 @@ async fn documents_whose_messages_are_dead_fail_with_a_reason() {
         );
 
         for document in [&first, &second] {
-            let failed = document_state(&app, &key, document).await;
-            assert_eq!(failed["status"], "failed", "{name}: {failed}");
-            assert_eq!(failed["errorCode"], "processing_failed", "{name}: {failed}");
-            assert!(
-                failed["errorMessage"]
-                    .as_str()
-                    .is_some_and(|text| !text.is_empty())
-            );
+            let waiting = document_state(&app, &key, document).await;
+            assert_eq!(waiting["status"], "queued", "{name}: {waiting}");
         }
+        app.environment.clock.advance_seconds(3600);
+        let overdue = maintenance::sweep_overdue_work(&app.system.ctx, app.system.ctx.clock.now());
+        assert_eq!(overdue.await.unwrap().documents, 2, "{name}");
     }
 }
 

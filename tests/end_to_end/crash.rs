@@ -20,8 +20,8 @@ use crate::server::{GIVE_UP_AFTER, RecollectServer};
 /// The number of kills in one run.
 const KILLS: usize = 36;
 /// The number of kills between two checks, before each of which all processing ends. A document
-/// that was begun five times counts as one that kills the server itself and ends as `failed`, so no
-/// document may live through more.
+/// that was begun 20 times counts as one that kills the server itself and ends as `failed`, so no
+/// document may live through so many.
 const KILLS_BETWEEN_CHECKS: usize = 4;
 /// The container of all documents.
 const TAG: &str = "crash";

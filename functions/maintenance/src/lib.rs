@@ -13,8 +13,8 @@ use container_index::{ChosenModel, CompactionOutcome, CompactionSettings};
 use domain::QueueWorker;
 use domain::ports::{PortResult, TextEmbedder, UploadArrival};
 use domain::{
-    ContainerId, ContainerOwner, DeliveryOutcome, DocumentId, Error, FailureCode, Job, JobMessage,
-    ProcessingFailure, QueueDelivery, Result, Revision, Tenant,
+    ContainerId, ContainerOwner, DeliveryOutcome, DocumentId, Error, Job, JobMessage,
+    QueueDelivery, Result, Revision, Tenant,
 };
 use service::Ctx;
 use service::{accept_file, run_task};
@@ -84,13 +84,9 @@ impl MaintenanceWorker {
     async fn run_job(&self, envelope: &JobMessage, is_dead_letter: bool) -> Result<()> {
         let tenant = envelope.tenant();
         match &envelope.job {
-            Job::ProcessV1 {
-                document, revision, ..
-            }
-            | Job::CommitV1 {
-                document, revision, ..
-            } if is_dead_letter => {
-                self.fail_dead_letter(&tenant, document, revision).await?;
+            // The sweep sends the message of an unfinished document again, until its attempts are used up.
+            Job::ProcessV1 { document, .. } | Job::CommitV1 { document, .. } if is_dead_letter => {
+                warn!(document.id = %document, "processing of {document} keeps failing; the sweep tries it again");
             }
             Job::ProcessTextsV1 { texts } if is_dead_letter => {
                 self.send_texts_alone(&tenant, texts).await?;
@@ -190,26 +186,6 @@ impl MaintenanceWorker {
     }
 
     /// Marks the revision of a document as failed, because its processing was given up.
-    async fn fail_dead_letter(
-        &self,
-        tenant: &Tenant,
-        document: &DocumentId,
-        revision: &Revision,
-    ) -> Result<()> {
-        let message =
-            "processing failed again and again; retry it, or send the content again".to_owned();
-        let failure = ProcessingFailure {
-            code: FailureCode::ProcessingFailed,
-            message,
-        };
-        let now = self.ctx.clock.now();
-        self.ctx
-            .documents
-            .fail_revision(tenant, document, revision, &failure, None, now)
-            .await?;
-        Ok(())
-    }
-
     async fn record_arrivals(&self, arrivals: &[UploadArrival]) -> Result<()> {
         for arrival in arrivals {
             accept_file(&self.ctx, arrival).await?;

@@ -1,5 +1,6 @@
 //! The sweep: picks up work that a crash or a lost message has left unfinished.
 
+use domain::job::retry_pause;
 use domain::ports::{ERASE_AFTER_SECONDS, OverdueWork, PortResult};
 use domain::{ContainerId, Job, JobMessage, OrgId, Timestamp};
 use service::Ctx;
@@ -7,10 +8,6 @@ use tracing::{info, warn};
 
 /// The most pieces of work that one sweep picks up. The next sweep follows in a minute.
 const MAX_PICKED_UP: usize = 500;
-/// The pause in seconds before a document counts as overdue again. It doubles with each attempt, up
-/// to 64 minutes.
-const PAUSE_SECONDS: i64 = 60;
-const MAX_DOUBLINGS: u32 = 6;
 
 /// The results of a sweep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -185,11 +182,11 @@ async fn pick_up_work(ctx: &Ctx, overdue: &OverdueWork, before: Timestamp) -> Po
             if document.lease_until > before {
                 return Ok(false);
             }
-            let pause = PAUSE_SECONDS << document.attempts.min(MAX_DOUBLINGS);
-            let retry_at = ctx.clock.now().plus_seconds(pause);
+            let retry_at = ctx.clock.now().plus_seconds(retry_pause(document.attempts));
+            let lease = document.lease_until;
             if !ctx
                 .documents
-                .postpone_revision(&tenant, id, &document.revision, retry_at)
+                .postpone_revision(&tenant, id, &document.revision, lease, retry_at)
                 .await?
             {
                 return Ok(false);

@@ -31,8 +31,9 @@ use crate::turns::CommitTurns;
 pub use prepare::WINDOW_CHARS;
 pub use read::ContentReaders;
 
-/// The number of times that a worker may take a lease on a document before it ends as `failed`.
-pub const MAX_ATTEMPTS: u32 = 5;
+/// The number of times that a worker may take a lease on a document before it ends as `failed`. With the pauses
+/// of [`domain::job::retry_pause`] between every five, a failure of something else may last for three hours.
+pub const MAX_ATTEMPTS: u32 = 20;
 
 /// The worker behind the queues `process` and `commit.fifo`.
 pub struct Processor {

@@ -1,6 +1,7 @@
 //! Processes one revision: turns its bytes into a pack, and requests its commit.
 
 use content::MAX_CHUNKS;
+use domain::job::retry_pause;
 use domain::ports::{BlobContent, ClaimOutcome, OVERDUE_AFTER_SECONDS};
 use domain::{
     DeliveryOutcome, Document, DocumentId, DocumentStatus, FailureCode, Job, JobMessage, Pack,
@@ -94,15 +95,17 @@ async fn process_revision(
     };
 
     document.set_tags(&tags);
-    let is_leased = document.attempts > 0;
+    let (attempts, lease_until) = (document.attempts, document.lease_until);
+    let is_leased = attempts > 0;
     let held_lease = is_leased.then(|| leases.hold(tenant, &document));
     let result = run_stages(ctx, readers, tenant, document).await;
     if result.is_err() && is_leased {
-        // Another worker may start at once instead of after the lease. If it fails too, the next
-        // one starts after the lease.
-        let retry_at = ctx.clock.now().plus_seconds(LEASE_SECONDS);
+        // The next delivery of the message may start at once instead of after the lease. If those fail
+        // too, the sweep sends another message after the pause.
+        let pause = retry_pause(attempts).max(LEASE_SECONDS);
+        let retry_at = ctx.clock.now().plus_seconds(pause);
         ctx.documents
-            .postpone_revision(tenant, id, revision, retry_at)
+            .postpone_revision(tenant, id, revision, lease_until, retry_at)
             .await
             .ok();
     }

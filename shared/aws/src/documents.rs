@@ -48,6 +48,7 @@ use expressions::{
     body_update, claim_update, damage_update, describable_without_log, failure_update,
     listed_damage_update, postpone_update, requeue_update, results_update, served_as,
     status_update, unfinished, unfinished_with_lease, unfinished_without_lease,
+    unfinished_without_other_lease,
 };
 pub(crate) use expressions::{
     content_assignments, content_values, description_unchanged, description_update,
@@ -543,9 +544,13 @@ impl Documents for DynamoDocuments {
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
+        lease_until: Timestamp,
         overdue_at: Timestamp,
     ) -> PortResult<bool> {
-        let update = self.update_unfinished(tenant, id, revision, &postpone_update());
+        let update = self
+            .update_unfinished(tenant, id, revision, &postpone_update())
+            .condition_expression(unfinished_without_other_lease())
+            .expression_attribute_values(":lease", number_value(lease_until.as_millis()));
         let update = update.expression_attribute_values(":zero", number_value(0));
         send_update(update.expression_attribute_values(
             ":due",

@@ -23,6 +23,14 @@ pub fn message_delay(seconds: i64) -> u32 {
     u32::try_from(seconds.max(0)).map_or(MAX_DELAY_SECONDS, |delay| delay.min(MAX_DELAY_SECONDS))
 }
 
+/// Returns the seconds after which the sweep sends the message of an unfinished document again: a minute, which
+/// doubles with each attempt, up to 64 minutes.
+pub fn retry_pause(attempts: u32) -> i64 {
+    const FIRST_PAUSE: i64 = 60;
+    const MAX_DOUBLINGS: u32 = 6;
+    FIRST_PAUSE << attempts.min(MAX_DOUBLINGS)
+}
+
 /// The text of a message: an organization and the job to do for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobMessage {

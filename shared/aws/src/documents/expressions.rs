@@ -45,6 +45,12 @@ pub(super) fn unfinished_without_lease() -> String {
     format!("{} AND {} < :now", unfinished(), ATTRIBUTES.lease_until)
 }
 
+/// Returns the condition of [`unfinished`], and that nobody has a lease but the one that ends at `:lease`.
+pub(super) fn unfinished_without_other_lease() -> String {
+    let lease_until = ATTRIBUTES.lease_until;
+    format!("{} AND {lease_until} IN (:lease, :zero)", unfinished())
+}
+
 /// Returns the condition of [`unfinished`], that the worker still has the lease `:lease`, and that no
 /// other worker has moved the revision to `:indexing`, which workers without a lease may do.
 pub(super) fn unfinished_with_lease() -> String {

@@ -162,6 +162,7 @@ pub(crate) async fn write(world: &World) {
             &tenant,
             &document_id("postponed"),
             &revision("postponed"),
+            LEASE,
             LAST_TIME,
         )
         .await;

@@ -239,13 +239,15 @@ pub trait Documents: Send + Sync {
         now: Timestamp,
     ) -> PortResult<bool>;
 
-    /// Ends any lease and sets the time at which the unfinished revision is overdue again. Returns
-    /// `false` when the revision is no longer wanted.
+    /// Ends the lease that was read, until `lease_until`, and sets the time at which the unfinished revision is
+    /// overdue again. Returns `false` when another worker has taken a lease since, or the revision is no
+    /// longer wanted.
     async fn postpone_revision(
         &self,
         tenant: &Tenant,
         id: &DocumentId,
         revision: &Revision,
+        lease_until: Timestamp,
         overdue_at: Timestamp,
     ) -> PortResult<bool>;
 

@@ -398,7 +398,7 @@ impl TestApp {
     /// # Errors
     /// Fails if some work never ends.
     pub async fn run_until_settled(&self) -> Result<()> {
-        const ROUNDS: usize = 400;
+        const ROUNDS: usize = 1000;
         for _ in 0..ROUNDS {
             if self.run_workers_once().await > 0 {
                 continue;
