@@ -90,7 +90,7 @@ async fn pages_show_each_document_once_the_oldest_first(setting: &PortFixture) {
     };
     let (first, next) = retry_unavailable(page).await.expect("a page");
     let ids: Vec<DocumentId> = first.iter().map(|document| document.id.clone()).collect();
-    retry_unavailable(async || documents.erase_records(&setting.alpha, &ids).await)
+    retry_unavailable(async || documents.erase_records(&setting.alpha, &one, &ids).await)
         .await
         .expect("erased records");
     let rest = async || {
@@ -179,10 +179,20 @@ async fn erased_records_are_gone_with_all_that_points_at_them(setting: &PortFixt
     let mut ids: Vec<DocumentId> = all.iter().map(|document| document.id.clone()).collect();
     ids.extend([served.id.clone(), DocumentId::random(), ids[0].clone()]);
     let erase = async |tenant: &Tenant| {
-        retry_unavailable(async || setting.ctx().documents.erase_records(tenant, &ids).await)
+        let documents = &setting.ctx().documents;
+        retry_unavailable(async || documents.erase_records(tenant, &container, &ids).await)
             .await
             .expect("erased records");
     };
+    let elsewhere = ContainerId::random();
+    let documents = &setting.ctx().documents;
+    retry_unavailable(async || {
+        documents
+            .erase_records(&setting.alpha, &elsewhere, &ids)
+            .await
+    })
+    .await
+    .expect("nothing to erase");
     erase(&setting.beta).await;
     assert_eq!(
         read_pages(setting, &setting.alpha, &container, 100)

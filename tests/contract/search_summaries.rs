@@ -121,9 +121,10 @@ async fn a_document_that_is_gone_has_no_summary() {
 
     // Another request deletes the document after the index was read.
     let record_id = DocumentId::parse(&id).expect("an id");
+    let record = client.stored_record(&id).await.expect("a record");
     let documents = &client.app.system.ctx.documents;
     documents
-        .erase_records(&client.tenant, &[record_id])
+        .erase_records(&client.tenant, &record.container, &[record_id])
         .await
         .expect("an erased record");
     assert_eq!(found_summary(&client, &id).await, Value::Null);
@@ -156,12 +157,16 @@ async fn a_document_that_was_moved_elsewhere_since_shows_neither_summary_nor_tex
         .await;
     let elsewhere = client.stored_record(&elsewhere).await.expect("a record");
     let mut moved = client.stored_record(&id).await.expect("a record");
-    moved.container = elsewhere.container.clone();
     let documents = &client.app.system.ctx.documents;
     documents
-        .erase_records(&client.tenant, std::slice::from_ref(&moved.id))
+        .erase_records(
+            &client.tenant,
+            &moved.container,
+            std::slice::from_ref(&moved.id),
+        )
         .await
         .expect("an erased record");
+    moved.container = elsewhere.container.clone();
     documents
         .accept_revision(&client.tenant, &moved, None, &[])
         .await

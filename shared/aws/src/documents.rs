@@ -29,12 +29,13 @@ use domain::{
     ContainerId, Document, DocumentBody, DocumentId, DocumentStatus, PortError, ProcessingFailure,
     Revision, Tenant, Timestamp,
 };
+use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::error::{Cancellation, classify_cancellation, condition_held, port_error};
 use crate::purge::purge_put;
 use crate::records::documents::{
-    DocumentAttributes, DocumentRecord, encode_sent_fields, new_document_item, overdue_at,
-    read_document, read_entry,
+    DocumentAttributes, DocumentRecord, ListingRecord, encode_sent_fields, new_document_item,
+    overdue_at, read_document, read_entry,
 };
 use crate::records::{
     Item, Json, item_absent, key_item, number_value, optional_text, read_each, string_value,
@@ -55,6 +56,9 @@ pub(crate) use expressions::{
     description_values, not_superseded,
 };
 pub(crate) use pending::has_all_pending;
+
+/// The number of records that are deleted at the same time.
+const PARALLEL_ERASURES: usize = 16;
 
 /// The documents on DynamoDB.
 pub(crate) struct DynamoDocuments {
@@ -89,6 +93,31 @@ impl DynamoDocuments {
             .expression_attribute_values(":revision", string_value(revision.as_str()))
             .expression_attribute_values(":done", string_value(DocumentStatus::Done.as_str()))
             .expression_attribute_values(":failed", string_value(DocumentStatus::Failed.as_str()))
+    }
+
+    /// Deletes the record of a document, if it is one of the container.
+    async fn erase_record(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        id: &DocumentId,
+    ) -> PortResult<()> {
+        let listing = ListingRecord::ATTRIBUTES.listing;
+        let (present, superseded) = (
+            table_keys::listing_partition(tenant, container),
+            table_keys::superseded_listing_partition(tenant, container),
+        );
+        let delete = self
+            .records
+            .client
+            .delete_item()
+            .table_name(&self.records.name)
+            .set_key(Some(key_item(&table_keys::document_key(tenant, id))))
+            .condition_expression(format!("{listing} IN (:present, :superseded)"))
+            .expression_attribute_values(":present", string_value(present))
+            .expression_attribute_values(":superseded", string_value(superseded));
+        condition_held(delete.send().await)?;
+        Ok(())
     }
 
     /// Writes a record in place of `expected`. Returns `false` if another one is stored, and `true` also if an
@@ -610,12 +639,20 @@ impl Documents for DynamoDocuments {
         self.count_unfinished_documents(tenant, limit).await
     }
 
-    async fn erase_records(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()> {
-        let keys: Vec<_> = ids
-            .iter()
-            .map(|id| table_keys::document_key(tenant, id))
-            .collect();
-        self.records.delete_many(&keys).await
+    async fn erase_records(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        ids: &[DocumentId],
+    ) -> PortResult<()> {
+        let mut erasures = Vec::with_capacity(ids.len());
+        for id in ids {
+            erasures.push(self.erase_record(tenant, container, id));
+        }
+        stream::iter(erasures)
+            .buffer_unordered(PARALLEL_ERASURES)
+            .try_collect()
+            .await
     }
 
     async fn list_overdue(&self, before: Timestamp, limit: usize) -> PortResult<Vec<OverdueWork>> {

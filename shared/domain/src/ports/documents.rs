@@ -304,8 +304,14 @@ pub trait Documents: Send + Sync {
     async fn count_unfinished(&self, tenant: &Tenant, limit: usize) -> PortResult<usize>;
 
     /// Deletes document records regardless of their state, for documents of a deleted container.
-    /// Records that are already gone are ignored.
-    async fn erase_records(&self, tenant: &Tenant, ids: &[DocumentId]) -> PortResult<()>;
+    /// Records that are already gone are ignored, and so are those of other containers: a new document may
+    /// have got the id meanwhile.
+    async fn erase_records(
+        &self,
+        tenant: &Tenant,
+        container: &ContainerId,
+        ids: &[DocumentId],
+    ) -> PortResult<()>;
 
     /// Returns unfinished work that was due before `before`, oldest first, at most `limit`.
     /// Eventually consistent.

@@ -159,5 +159,8 @@ pub(super) async fn remove(
     if !blobs.is_empty() {
         ctx.blobs.delete(tenant, &blobs).await?;
     }
-    Ok(ctx.documents.erase_records(tenant, &found).await?)
+    Ok(ctx
+        .documents
+        .erase_records(tenant, container, &found)
+        .await?)
 }
