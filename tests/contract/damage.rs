@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use testkit::{DamageKind, TestApp};
 
 use crate::client::OrgClient;
+use crate::containers::compact;
 
 /// The damaged part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +145,25 @@ impl DamageScene {
         let answer = self.client.post("/v3/documents", self.body.clone()).await;
         assert!(answer.status.is_success(), "{}", answer.body);
         self.client.run_until_settled().await;
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_repairs_what_it_cannot_read() {
+    for part in [DamagedPart::Pack, DamagedPart::Statements] {
+        let scene = DamageScene::new(false).await;
+        scene.damage_part(part, DamageKind::Missing).await;
+        compact(&scene.client, "box").await;
+        scene.client.run_until_settled().await;
+        let scene = scene.restart().await;
+        assert!(scene.client.search_finds("canary").await, "{part:?}");
+        let memories = json!({"q": "Otto", "searchMode": "memories", "containerTag": "box"});
+        let found = scene.client.post("/v4/search", memories).await.body;
+        assert_eq!(
+            found["results"].as_array().map(Vec::len),
+            Some(1),
+            "{part:?}: {found}"
+        );
     }
 }
 

@@ -225,6 +225,8 @@ impl<V: ContainerView> ViewCache<V> {
 
         let unreadable = next.view.take_unreadable();
         if !unreadable.is_empty() {
+            // Commits may have replaced these documents, and deleted their blobs, since the head was read.
+            follow_replacements(ctx, tenant, id, &mut next).await?;
             report_damage(ctx, tenant, id, &unreadable).await;
         }
 
@@ -471,6 +473,21 @@ async fn load<V: ContainerView>(
 /// Counts how a view was opened: it was `warm`, has `followed` the log, or was `loaded`.
 fn count_open(result: &'static str) {
     metrics::counter!("recollect_cache_opens_total", "result" => result).increment(1);
+}
+
+/// Brings a view of which blobs were missing up to the present head.
+async fn follow_replacements<V: ContainerView>(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    id: &ContainerId,
+    loaded: &mut Loaded<V>,
+) -> PortResult<()> {
+    let head = ctx.index.get_head(tenant, id).await?;
+    if head.incarnation == loaded.incarnation {
+        // If the log was trimmed meanwhile, the next request reads the view anew.
+        loaded.follow_intact(ctx, tenant, id, head.seq).await?;
+    }
+    Ok(())
 }
 
 /// Checks whether a warm view may still be used. Its answers are the same for any layout of

@@ -12,6 +12,7 @@ use tracing::info;
 
 use crate::lease::HeldLease;
 use crate::memories::{IndexedMemories, read_edits};
+use crate::repair::repair_documents;
 use crate::rewrite::{is_mostly_replaced, rewrite_damaged, rewrite_index};
 use crate::segment_list::{NewSegment, SegmentList, index_error};
 use crate::segments::{
@@ -182,11 +183,17 @@ async fn compact_intact(
     settings: CompactionSettings,
 ) -> PortResult<Compaction> {
     let covered = state.head.covered_through();
-    // The memories are dropped here: a merge needs much memory itself.
-    let Some(SealedLog { memory_count, .. }) = seal_log(list, state, settings.reading).await?
-    else {
+    let Some(sealed) = seal_log(list, state, settings.reading).await? else {
         return Ok(Compaction::Nothing);
     };
+    let SealedLog {
+        memory_count,
+        unreadable,
+        memories,
+        ..
+    } = sealed;
+    // A merge needs much memory itself.
+    drop(memories);
     let is_full = merge_levels(list, settings).await?;
     if !list.publish(memory_count).await? {
         return Ok(Compaction::Nothing);
@@ -195,6 +202,8 @@ async fn compact_intact(
     let SegmentList {
         ctx, tenant, id, ..
     } = *list;
+    // The new segment lacks these documents, and soon no log record names their blobs any more.
+    repair_documents(ctx, tenant, &unreadable).await;
     ctx.index.trim_log(tenant, id, covered).await?;
     let (segments, chunks) = (list.segments.len(), list.count_chunks());
     info!(container.id = %id, segments, chunks, "compacted the log of {id}; it has {segments} segments now");

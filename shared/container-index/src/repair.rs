@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use domain::ports::PortResult;
 use domain::{ContainerId, DocumentId, Result, Tenant};
 use service::Ctx;
-use service::repair_document;
+use service::{RepairOutcome, repair_document};
+use tracing::warn;
 
 use crate::chunks::IndexedChunks;
 use crate::compact::{CompactionOutcome, CompactionSettings};
@@ -35,8 +36,14 @@ pub async fn repair_index(
     }
 
     // These need not wait for a large container to be read.
+    let mut were_damaged = suspects.is_empty();
     for document in suspects {
-        repair_document(ctx, tenant, document).await?;
+        let outcome = repair_document(ctx, tenant, document).await?;
+        were_damaged |= outcome != RepairOutcome::Nothing;
+    }
+    // A reader may name a document that was replaced while it was read.
+    if !were_damaged {
+        return Ok(CompactionOutcome::Done);
     }
 
     let segments = state.head.segments.clone();
@@ -57,6 +64,16 @@ pub async fn repair_index(
     match is_broken || has_removed_data {
         true => Ok(rewrite_index(ctx, tenant, id, settings).await?),
         false => Ok(CompactionOutcome::Done),
+    }
+}
+
+/// Repairs documents that a compaction could not read.
+pub(crate) async fn repair_documents(ctx: &Ctx, tenant: &Tenant, documents: &[DocumentId]) {
+    for document in documents {
+        if let Err(error) = repair_document(ctx, tenant, document).await {
+            warn!(document.id = %document, error = &error as &dyn std::error::Error,
+                "could not repair {document}; `recollect check` finds it");
+        }
     }
 }
 

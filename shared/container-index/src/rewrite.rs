@@ -8,8 +8,8 @@ use std::sync::Arc;
 use domain::ports::PortResult;
 use domain::{BlobRef, ContainerId, IndexHead, MemoryIndexRef, PortError, SegmentRef, Tenant};
 use search_engine::{ContainerIndex, DocumentCount, Piece, Replacing, Segment};
-use service::{Ctx, repair_document, report_damage};
-use tracing::{info, warn};
+use service::{Ctx, report_damage};
+use tracing::info;
 
 use crate::chunks::IndexedChunks;
 use crate::compact::{
@@ -17,6 +17,7 @@ use crate::compact::{
 };
 use crate::lease::HeldLease;
 use crate::memories::IndexedMemories;
+use crate::repair::repair_documents;
 use crate::segment_list::{ChunkFile, NewSegment, SegmentList, index_error};
 use crate::segments::{
     SegmentReading, StoredFile, lost_part, open_segments, open_whole, read_until_fetched,
@@ -200,12 +201,7 @@ async fn rewrite_groups(
         unreadable,
     } = sealed;
     let SegmentList { ctx, tenant, .. } = *list;
-    for document in &unreadable {
-        if let Err(error) = repair_document(ctx, tenant, document).await {
-            warn!(document.id = %document, error = &error as &dyn std::error::Error,
-                "could not repair {document}; a reader asks for it again");
-        }
-    }
+    repair_documents(ctx, tenant, &unreadable).await;
     let mut edits = {
         let list_edits = || memories.ledger().list_edits();
         read_until_fetched(ctx, tenant, memories.partial_segments(), list_edits).await?
