@@ -245,3 +245,41 @@ async fn other_unknown_fields_are_ignored_as_ever() {
         .await;
     assert_eq!(found.status, 200, "{}", found.body);
 }
+
+#[tokio::test]
+async fn a_misspelled_option_deletes_forgets_and_merges_nothing() {
+    let client = OrgClient::new().await;
+    for (tag, path) in [("box", "/p/one.txt"), ("other", "/p/two.txt")] {
+        let body = json!({"content": "Zoe has four cats.", "containerTag": tag, "filepath": path});
+        client.add_document(body).await;
+    }
+    let state = async || {
+        let memories = client
+            .post("/v4/memories/list", json!({"containerTags": ["box"]}))
+            .await;
+        let tags = client.get("/v3/container-tags/list").await;
+        let documents = client.listed_ids(json!({})).await;
+        (documents, memories.body["pagination"].clone(), tags.body)
+    };
+    let before = state().await;
+
+    let delete = |field: &str| json!({"containerTags": ["box"], field: "/p/zero.txt"});
+    for field in ["filePath", "path", "customIds", "filters"] {
+        let request = delete(field).to_string();
+        let answer = client
+            .send_bytes("DELETE", "/v3/documents/bulk", "application/json", request)
+            .await;
+        assert_eq!(answer.status, 400, "{field}: {}", answer.body);
+    }
+    let forget = json!({"containerTag": "box", "query": "cats", "threshold": 0, "dry_run": true});
+    let merge = json!({"containerTags": ["other"], "targetContainerTag": "box", "dry_run": true});
+    for (path, body) in [
+        ("/v4/memories/forget-matching", forget),
+        ("/v3/container-tags/merge", merge),
+    ] {
+        let answer = client.post(path, body).await;
+        assert_eq!(answer.status, 400, "{path}: {}", answer.body);
+    }
+    client.run_until_settled().await;
+    assert_eq!(state().await, before);
+}

@@ -14,9 +14,9 @@ use service::{MergeOverlap, MergePlan, merge_containers, plan_merge, preview_mer
 
 use crate::delete::find_task;
 
-/// The container tags to merge.
+/// The container tags to merge. A misspelled `dryRun` is refused, because it must not merge.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "MergeTagsRequest")]
 #[schemars(extend("required" = ["containerTags", "targetContainerTag"]))]
 pub(crate) struct MergeRequest {

@@ -18,9 +18,10 @@ pub(crate) const MAX_IDS: usize = 100;
 /// 30 seconds for an answer.
 const MAX_SECONDS: i64 = 20;
 
-/// The documents to delete, by ids or by container tags, which a path may narrow.
+/// The documents to delete, by ids or by container tags, which a path may narrow. Unknown fields are refused,
+/// because without a misspelled `filepath` everything would be deleted.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "DeleteBulkRequest")]
 pub(crate) struct BulkRequest {
     /// Ids or customIds.

@@ -27,9 +27,10 @@ const DEFAULT_MEMORIES: usize = 100;
 /// The lowest similarity of a match if the request does not set a threshold. Part of the API.
 const DEFAULT_THRESHOLD: f32 = 0.5;
 
-/// The memories to forget, by a question or by their ids.
+/// The memories to forget, by a question or by their ids. A misspelled `dryRun` is refused, because it must
+/// not forget.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[schemars(rename = "ForgetMatchingRequest")]
 pub(crate) struct MatchingRequest {
     /// The container tag.

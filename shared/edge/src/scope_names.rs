@@ -25,6 +25,13 @@ const CONTAINER_SYNONYMS: [&str; 10] = [
     "spacecontainertag",
     "spacecontainertags",
 ];
+/// Other names of fields that narrow a request, in lower case and without separators, and the right ones.
+const NARROWING_SYNONYMS: [(&str, &str); 4] = [
+    ("filepath", "filepath"),
+    ("filter", "filters"),
+    ("docid", "docId"),
+    ("documentid", "docId"),
+];
 /// The most edits between a field name and the scope that it is taken for. Two edits cover one
 /// letter left out, doubled or changed, or two letters swapped.
 const MAX_EDITS: usize = 2;
@@ -107,12 +114,22 @@ pub(crate) fn check_query(request: &Request, fields: &FieldNames) -> Result<()> 
     fields.check_unread_query(request.uri())
 }
 
-/// Refuses a name that looks like a scope and is not among the fields that a request takes.
+/// Refuses a name that looks like a scope, or like a field that narrows the request, and is not among the
+/// fields that a request takes.
 ///
 /// # Errors
 /// [`Error::Invalid`] that names the right field.
 pub fn check_field_name(name: &str, accepted: &[&str]) -> Result<()> {
-    if accepted.contains(&name) || !looks_like_scope(name) {
+    if accepted.contains(&name) {
+        return Ok(());
+    }
+    if let Some(right) = narrowing_field(name, accepted) {
+        return Err(unknown_field_error(
+            name,
+            Some(format!("did you mean `{right}`?")),
+        ));
+    }
+    if !looks_like_scope(name) {
         return Ok(());
     }
     Err(unknown_field_error(
@@ -147,14 +164,30 @@ fn right_name(name: &str, accepted: &[&str]) -> Option<&'static str> {
     }
 }
 
-fn looks_like_scope(name: &str) -> bool {
-    // Longer than any misspelling of these names.
+/// Returns the accepted field that narrows the request and that was meant by this name.
+fn narrowing_field(name: &str, accepted: &[&str]) -> Option<&'static str> {
+    let name = normalize_name(name)?;
+    let (_, right) = NARROWING_SYNONYMS
+        .into_iter()
+        .find(|(synonym, right)| name == *synonym && accepted.contains(right))?;
+    Some(right)
+}
+
+/// Returns a name in lower case and without separators, or `None` if it is longer than any misspelling of
+/// a known name.
+fn normalize_name(name: &str) -> Option<String> {
     const MAX_NAME_BYTES: usize = 32;
     if name.len() > MAX_NAME_BYTES {
-        return false;
+        return None;
     }
     let letters = name.chars().filter(|letter| letter.is_alphanumeric());
-    let normalized: String = letters.flat_map(char::to_lowercase).collect();
+    Some(letters.flat_map(char::to_lowercase).collect())
+}
+
+fn looks_like_scope(name: &str) -> bool {
+    let Some(normalized) = normalize_name(name) else {
+        return false;
+    };
     CONTAINER_SYNONYMS.contains(&normalized.as_str())
         || SCOPES
             .iter()
@@ -275,6 +308,25 @@ mod tests {
                 .unwrap()
                 .ends_with("this request takes no container tag")
         );
+    }
+
+    #[test]
+    fn a_misspelled_field_that_narrows_a_request_is_refused() {
+        for (name, right) in [
+            ("filePath", "filepath"),
+            ("file_path", "filepath"),
+            ("filter", "filters"),
+            ("documentId", "docId"),
+            ("doc_id", "docId"),
+        ] {
+            let error = check_field_name(name, &[right]).unwrap_err().to_string();
+            assert!(
+                error.ends_with(&format!("did you mean `{right}`?")),
+                "{error}"
+            );
+            assert!(check_field_name(name, &["q"]).is_ok(), "{name}");
+            assert!(check_field_name(name, &[right, name]).is_ok(), "{name}");
+        }
     }
 
     #[test]

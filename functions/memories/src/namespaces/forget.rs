@@ -31,7 +31,7 @@ pub(crate) struct ForgetRequest {
 
 /// A question about the memories to forget.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(rename = "ForgetNamespaceMatchesRequest")]
 pub(crate) struct ForgetMatchesRequest {
     /// A question. The memories that match it best are forgotten.
