@@ -105,7 +105,8 @@ impl<'de> Deserialize<'de> for MessageContent {
 #[derive(Debug)]
 enum MessagePart {
     Known(KnownPart),
-    /// compat: clients send parts of newer kinds, such as `input_audio`. They are kept as text.
+    /// compat: clients send parts of newer kinds, such as `input_audio`, and known kinds in other shapes. They
+    /// are kept as text.
     Unknown(Map<String, Value>),
 }
 
@@ -114,10 +115,10 @@ impl<'de> Deserialize<'de> for MessagePart {
         use serde::de::Error as _;
         let part = Map::deserialize(deserializer)?;
         match part.get("type").and_then(Value::as_str) {
-            Some("text" | "image_url") => serde_json::from_value(Value::Object(part))
-                .map(Self::Known)
-                .map_err(D::Error::custom),
-            Some(_) => Ok(Self::Unknown(part)),
+            Some(_) => Ok(match KnownPart::deserialize(&part) {
+                Ok(known) => Self::Known(known),
+                Err(_) => Self::Unknown(part),
+            }),
             None => Err(D::Error::custom("missing field `type`")),
         }
     }
@@ -127,14 +128,24 @@ impl<'de> Deserialize<'de> for MessagePart {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum KnownPart {
     Text {
-        text: String,
+        text: Option<String>,
     },
     /// compat: the tools package spells the field `image_url`.
     ImageUrl {
         #[serde(alias = "image_url")]
-        #[serde(rename = "imageUrl")]
+        #[serde(rename = "imageUrl", deserialize_with = "deserialize_image")]
         image: Image,
     },
+}
+
+/// Reads an image. compat: some clients send its address alone.
+fn deserialize_image<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Image, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::String(url) => Ok(Image { url }),
+        image => Image::deserialize(image).map_err(serde::de::Error::custom),
+    }
 }
 
 /// An image in a message.
@@ -156,13 +167,13 @@ impl JsonSchema for MessagePart {
         json_schema!({
             "description": "A part of a message: a text, an image, or another part whose text is \
                             kept.",
-            "oneOf": [
+            "anyOf": [
                 {
                     "type": "object",
                     "required": ["type", "text"],
                     "properties": {
                         "type": {"type": "string", "const": "text"},
-                        "text": {"type": "string"},
+                        "text": {"type": ["string", "null"]},
                     },
                 },
                 {
@@ -179,7 +190,7 @@ impl JsonSchema for MessagePart {
                     "type": "object",
                     "required": ["type"],
                     "properties": {
-                        "type": {"type": "string", "not": {"enum": ["text", "image_url"]}},
+                        "type": {"type": "string"},
                     },
                 },
             ],
@@ -337,7 +348,7 @@ fn describe_unknown_part(part: &Map<String, Value>) -> String {
 impl MessagePart {
     fn text(&self) -> String {
         match self {
-            Self::Known(KnownPart::Text { text }) => text.clone(),
+            Self::Known(KnownPart::Text { text }) => text.clone().unwrap_or_default(),
             // An image inside the message is bytes, not words.
             Self::Known(KnownPart::ImageUrl { image }) if image.url.starts_with("data:") => {
                 "[image]".to_owned()

@@ -34,12 +34,15 @@ pub(crate) struct ScopedKeyRequest {
     name: Option<String>,
     /// The number of days after which it no longer works. Without it, the key never expires.
     #[schemars(range(min = 1, max = 365))]
+    #[serde(default, deserialize_with = "edge::deserialize_whole_number")]
     expires_in_days: Option<i64>,
     /// The number of requests allowed within the window.
     #[schemars(range(min = 1, max = 10_000), extend("default" = 500))]
+    #[serde(default, deserialize_with = "edge::deserialize_whole_number")]
     rate_limit_max: Option<i64>,
     /// The window in milliseconds.
     #[schemars(range(min = 1, max = 3_600_000), extend("default" = 60_000))]
+    #[serde(default, deserialize_with = "edge::deserialize_whole_number")]
     rate_limit_time_window: Option<i64>,
 }
 
@@ -58,6 +61,7 @@ pub(crate) struct AgentKeyRequest {
     container_tags: Option<Vec<String>>,
     /// The number of days after which it no longer works. Without it, the key never expires.
     #[schemars(range(min = 1, max = 365))]
+    #[serde(default, deserialize_with = "edge::deserialize_whole_number")]
     expires_in_days: Option<i64>,
 }
 
@@ -182,6 +186,7 @@ struct KeyShape {
     rate_limit_max: Option<u32>,
     /// The window in milliseconds.
     #[schemars(range(min = 1))]
+    #[serde(default, deserialize_with = "edge::deserialize_whole_number")]
     rate_limit_time_window: Option<i64>,
 }
 

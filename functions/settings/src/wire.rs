@@ -8,7 +8,7 @@ use domain::settings::{
     TrustedSources,
 };
 use domain::{Error, Patch, ProfileBucket, Result, Secret, Settings};
-use edge::ProviderNames;
+use edge::{ProviderNames, as_whole_number};
 use serde_json::{Map, Value, json};
 
 /// The settings other than those of providers.
@@ -205,7 +205,8 @@ fn parse_setting(
 ) -> Result<()> {
     match canonical_name {
         "chunkSize" => {
-            change.chunk_size = parse_patch(name, value, "a whole number, or null", Value::as_i64)?
+            change.chunk_size =
+                parse_patch(name, value, "a whole number, or null", as_whole_number)?
         }
         "profileBuckets" => {
             let rule = "an array of {key, description}, or null";

@@ -126,14 +126,11 @@ impl FilterCondition {
 
     fn matches_value(&self, value: &Value) -> bool {
         match self.comparison {
-            Comparison::Equal => scalar_text(value).is_some_and(|text| self.equals_text(&text)),
+            Comparison::Equal => self.equals_scalar(value),
             Comparison::Numeric(operator) => self.compare_numbers(operator, value),
             Comparison::ArrayContains => match value {
-                Value::Array(items) => items
-                    .iter()
-                    .filter_map(scalar_text)
-                    .any(|item| self.equals_text(&item)),
-                _ => scalar_text(value).is_some_and(|text| self.equals_text(&text)),
+                Value::Array(items) => items.iter().any(|item| self.equals_scalar(item)),
+                _ => self.equals_scalar(value),
             },
             Comparison::StringContains => match value {
                 Value::Array(items) => items
@@ -143,6 +140,12 @@ impl FilterCondition {
                 _ => value.as_str().is_some_and(|text| self.is_within_text(text)),
             },
         }
+    }
+
+    fn equals_scalar(&self, value: &Value) -> bool {
+        scalar_text(value).is_some_and(|text| self.equals_text(&text))
+            // compat: a whole number that was sent as `2024.0` was compared as that text.
+            || (value.is_number() && self.equals_text(&value.to_string()))
     }
 
     fn equals_text(&self, text: &str) -> bool {
@@ -182,13 +185,25 @@ impl FilterCondition {
     }
 }
 
-/// Returns the text by which a scalar is compared.
+/// Returns the text by which a scalar is compared. A number without a fraction has none in its text, also if
+/// it was sent as `2024.0`.
 fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Number(number) => Some(match whole_float(number) {
+            Some(whole) => whole.to_string(),
+            None => number.to_string(),
+        }),
+        Value::Bool(_) => Some(value.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     }
+}
+
+/// Returns a floating-point number without a fraction as an integer, if it is exact.
+fn whole_float(number: &serde_json::Number) -> Option<i64> {
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = number.as_f64().filter(|_| number.is_f64())?;
+    (float.fract() == 0.0 && float.abs() <= MAX_EXACT).then_some(float as i64)
 }
 
 fn invalid_filter(path: &str, rule: &str) -> Error {

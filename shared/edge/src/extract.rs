@@ -115,17 +115,61 @@ fn parse_object(bytes: &[u8]) -> Result<Value, Error> {
     let bytes = if bytes.is_empty() { b"{}" } else { bytes };
     check_value_count(bytes)?;
 
+    let value = match parse_value(bytes) {
+        // compat: a client in JavaScript that cuts a text may cut an emoji in half.
+        Err(_) if let Some(whole) = replace_lone_surrogates(bytes) => parse_value(&whole)?,
+        parsed => parsed?,
+    };
+    if value.is_object() {
+        Ok(value)
+    } else {
+        Err(Error::invalid("the body is not a JSON object"))
+    }
+}
+
+/// Parses one JSON value.
+fn parse_value(bytes: &[u8]) -> Result<Value, Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = Value::deserialize(&mut deserializer)
         .map_err(|error| Error::invalid(format!("the body is not valid JSON: {error}")))?;
     if deserializer.end().is_err() {
         return Err(Error::invalid("the body goes on after the JSON value"));
     }
-    if value.is_object() {
-        Ok(value)
-    } else {
-        Err(Error::invalid("the body is not a JSON object"))
+    Ok(value)
+}
+
+/// Returns JSON in which each escape of half a character is one of the replacement character, or `None` if
+/// there are no such escapes. JSON allows them, but they are no text.
+fn replace_lone_surrogates(json: &[u8]) -> Option<Vec<u8>> {
+    /// The length of an escape such as `\u00e4`.
+    const ESCAPE_BYTES: usize = 6;
+    let unit = |at: usize| -> Option<u16> {
+        let digits = json.get(at..at + ESCAPE_BYTES)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+
+    let mut replaced: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while let Some(offset) = json[at..].iter().position(|byte| *byte == b'\\') {
+        at += offset;
+        let Some(first) = unit(at) else {
+            // The escaped character is part of the escape.
+            at = json.len().min(at + 2);
+            continue;
+        };
+        let is_pair = matches!(first, 0xD800..=0xDBFF)
+            && unit(at + ESCAPE_BYTES).is_some_and(|second| matches!(second, 0xDC00..=0xDFFF));
+        if matches!(first, 0xD800..=0xDFFF) && !is_pair {
+            let digits = at + 2..at + ESCAPE_BYTES;
+            replaced.get_or_insert_with(|| json.to_vec())[digits].copy_from_slice(b"fffd");
+        }
+        at += if is_pair {
+            2 * ESCAPE_BYTES
+        } else {
+            ESCAPE_BYTES
+        };
     }
+    replaced
 }
 
 fn field_names(object: &Value) -> impl Iterator<Item = &str> {
@@ -272,6 +316,24 @@ pub(crate) fn header_text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Opti
 mod tests {
     use super::*;
     use crate::value_count::MAX_JSON_VALUES;
+
+    #[test]
+    fn half_a_character_becomes_the_replacement_character() {
+        for (escaped, text) in [
+            (r"cut \ud83d", "cut \u{fffd}"),
+            (r"\ude00 cut", "\u{fffd} cut"),
+            (r"\ud83dx\ud83d\ude00", "\u{fffd}x\u{1f600}"),
+            (r"\ud83d\ud83d\ude00", "\u{fffd}\u{1f600}"),
+            (r"\\ud83d \uD83D", "\\ud83d \u{fffd}"),
+        ] {
+            let body = format!(r#"{{"q": "{escaped}"}}"#);
+            let parsed = parse_object(body.as_bytes()).unwrap();
+            assert_eq!(parsed["q"], text, "{escaped}");
+        }
+        for broken in [r#"{"q": "\ud83d"#, r#"{"q": "\ud8"}"#, r#"{"q": "\x"}"#] {
+            assert!(parse_object(broken.as_bytes()).is_err(), "{broken}");
+        }
+    }
 
     #[derive(Debug, serde::Deserialize)]
     #[expect(dead_code, reason = "only its shape matters")]

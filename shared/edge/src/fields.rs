@@ -132,6 +132,32 @@ fn whole_number(number: &serde_json::Number) -> Option<usize> {
     text.strip_suffix(".0")?.parse().ok()
 }
 
+/// Returns a whole number. compat: clients in languages with one type of numbers write `10.0`.
+pub fn as_whole_number(value: &Value) -> Option<i64> {
+    /// The largest number up to which each whole number is exact.
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() <= MAX_EXACT;
+    let float = || value.as_f64().filter(is_whole);
+    value.as_i64().or_else(|| Some(float()? as i64))
+}
+
+/// Reads a whole number, as [`as_whole_number`] does.
+///
+/// # Errors
+/// The deserializer's error for anything else but `null`.
+pub fn deserialize_whole_number<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<i64>, D::Error> {
+    let value = Option::<Value>::deserialize(deserializer)?;
+    let Some(value) = value.filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    match as_whole_number(&value) {
+        Some(number) => Ok(Some(number)),
+        None => Err(serde::de::Error::custom("expected a whole number")),
+    }
+}
+
 /// Reads a boolean that may come as `"true"` or `"false"`. Absent and `null` count as `false`.
 ///
 /// # Errors

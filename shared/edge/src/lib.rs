@@ -31,9 +31,9 @@ pub use cors::AllowedOrigins;
 pub use error::{ApiError, ApiResult};
 pub use extract::{Json, JsonParts, Path, Query, parse_fields, read_body};
 pub use fields::{
-    MAX_ENTRIES, NoFields, Order, Pagination, SortField, check_length, deserialize_bool,
-    deserialize_count, deserialize_optional_object, page_and_limit, parse_object_text, parse_scope,
-    parse_single_tag, resolve_tag, take_page,
+    MAX_ENTRIES, NoFields, Order, Pagination, SortField, as_whole_number, check_length,
+    deserialize_bool, deserialize_count, deserialize_optional_object, deserialize_whole_number,
+    page_and_limit, parse_object_text, parse_scope, parse_single_tag, resolve_tag, take_page,
 };
 pub use memories::{MemoryEntry, MemoryVersion, review_status};
 pub use namespace::{

@@ -9,7 +9,7 @@ fn parse_and_match(filter: &Value, metadata: &Value) -> bool {
 }
 
 fn document() -> Value {
-    json!({"team": "Core", "size": 10, "ratio": "2.5", "open": true, "labels": ["Red", "green"]})
+    json!({"team": "Core", "size": 10, "ratio": "2.5", "whole": 2024.0, "open": true, "labels": ["Red", "green"]})
 }
 
 #[test]
@@ -22,6 +22,9 @@ fn conditions_follow_the_frozen_semantics() {
             true,
         ),
         (json!({"key": "size", "value": "10"}), true),
+        (json!({"key": "whole", "value": "2024"}), true),
+        (json!({"key": "whole", "value": "2024.0"}), true),
+        (json!({"key": "whole", "value": "2025"}), false),
         (json!({"key": "open", "value": "true"}), true),
         (json!({"key": "labels", "value": "Red"}), false),
         (json!({"key": "missing", "value": "x"}), false),
