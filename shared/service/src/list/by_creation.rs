@@ -54,22 +54,27 @@ pub(super) async fn read_page(
         .buffered(PARALLEL_READS)
         .try_collect()
         .await?;
-    let total = opened.iter().map(|(_, count)| count).sum();
+    let counted: usize = opened.iter().map(|(_, count)| count).sum();
 
-    let mut documents = Vec::new();
-    if skipped < total {
-        let readers = opened.into_iter().map(|(reader, _)| reader).collect();
-        let mut merge = Merge::new(readers, query);
-        for index in 0..end {
-            let Some(document) = merge.next().await? else {
-                break;
-            };
-            if index >= skipped {
-                documents.push(document);
-            }
+    let readers = opened.into_iter().map(|(reader, _)| reader).collect();
+    let mut merge = Merge::new(readers, query);
+    let (mut documents, mut read) = (Vec::new(), 0);
+    while read < end
+        && let Some(document) = merge.next().await?
+    {
+        if read >= skipped {
+            documents.push(document);
         }
+        read += 1;
     }
 
+    // A commit between the reads of the count makes it too low or too high. Clients that walk through
+    // the pages stop at the total, so a document behind this page must be part of it.
+    let total = match read < end {
+        true => read,
+        false if counted > end => counted,
+        false => end + usize::from(merge.next().await?.is_some()),
+    };
     Ok(DocumentPage { documents, total })
 }
 
