@@ -94,7 +94,7 @@ impl Referents {
             called.push_str(name);
         }
 
-        self.gender_of_last = gender_of_person(noun);
+        self.gender_of_last = gender_of_person(noun).or_else(|| gender_in(following));
         match self.gender_of_last {
             Some(Gender::Female) => self.woman = Some(called.clone()),
             Some(Gender::Male) => self.man = Some(called.clone()),
@@ -103,6 +103,15 @@ impl Referents {
         self.last = Some(called.clone());
         called
     }
+}
+
+/// Returns the gender that the pronouns after a person tell, if they agree: `asked me to feed his cat`.
+fn gender_in(following: &str) -> Option<Gender> {
+    let lower = following.to_lowercase();
+    let words = word_ranges(&lower).map(|range| &lower[range]);
+    let mut genders = words.filter_map(gender_of_pronoun);
+    let first = genders.next()?;
+    genders.all(|gender| gender == first).then_some(first)
 }
 
 /// The one to whom a person after `a` belongs.
@@ -182,6 +191,7 @@ mod tests {
             ("Nadia has a brother", "he's a chef", None),
             ("i have a sister", "she's a chef", Some("User's sister")),
             ("my friend called", "he's late", Some("User's friend")),
+            ("my friend fed his cat", "she's called Luna", None),
         ] {
             let mut referents = Referents::new("User");
             referents.notice(named);

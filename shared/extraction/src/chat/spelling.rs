@@ -185,7 +185,13 @@ fn possessive_of_relative(token: &Token<'_>, context: TokenContext<'_>) -> Optio
         context.next,
         "" | "and" | "are" | "were" | "is" | "in" | "at" | "on" | "who" | "have" | "live"
     );
-    (is_relative && is_owned && has_noun).then(|| format!("{bare}'s"))
+    // "My sisters" are several, and "my sisters name" is that of one.
+    let is_name = matches!(
+        context.next,
+        "age" | "birthday" | "job" | "name" | "number" | "phone"
+    );
+    let is_of_one = is_name && crate::english::is_relative(bare);
+    ((is_relative && has_noun || is_of_one) && is_owned).then(|| format!("{bare}'s"))
 }
 
 /// Returns the full name of a day or month with its capital, if the words around the token allow no

@@ -10,8 +10,8 @@ use super::render::{PronounSubstitution, render_statement};
 use super::words::{Clause, split_words};
 use super::{
     Antecedent, ClauseContext, Conversation, Gender, PrecedingStatement, StatementDraft,
-    find_antecedent, gender_of_person, instruction, is_relative, lead, lexicon, occasion, split,
-    topic,
+    find_antecedent, gender_of_person, gender_of_pronoun, instruction, is_relative, lead, lexicon,
+    occasion, split, topic,
 };
 use crate::dates::{DateDirection, find_dates};
 use crate::sentences::Sentence;
@@ -450,9 +450,12 @@ impl<'a> SentenceReader<'a> {
                     text,
                     key,
                     subject_kind: parsed.subject_kind,
-                    gender: gender_of_subject(parsed.subject()),
+                    gender: gender_of_subject(parsed.subject()).or_else(|| gender_in(clause)),
                     is_object: false,
                     start: sentence.start,
+                });
+                let subject = subject.and_then(|subject| {
+                    owner_of_name(subject, parsed.subject(), self.conversation.speaker)
                 });
                 let object = subject
                     .as_ref()
@@ -474,6 +477,44 @@ fn gender_of_subject(subject: Clause<'_>) -> Option<Gender> {
     let mut people =
         nouns.filter(|word| is_relative(word.lower) || gender_of_person(word.lower).is_some());
     title.or_else(|| gender_of_person(people.next()?.lower))
+}
+
+/// Returns the gender that the pronouns after a subject tell, if they agree: `Ted asked me to feed his cat`.
+fn gender_in(clause: Clause<'_>) -> Option<Gender> {
+    let mut genders = clause.words.iter().filter_map(|word| {
+        let is_whole = !word.lower.contains(['\'', '’']);
+        gender_of_pronoun(word.lower).filter(|_| is_whole)
+    });
+    let first = genders.next()?;
+    genders.all(|gender| gender == first).then_some(first)
+}
+
+/// Returns the person to whom a pronoun refers after a subject that is the name or the like of somebody:
+/// the sister of `my sister's name`. The speaker is nobody to whom it may refer.
+fn owner_of_name(mut subject: Antecedent, clause: Clause<'_>, speaker: &str) -> Option<Antecedent> {
+    const OF_PERSONS: [&str; 7] = [
+        "age",
+        "birthday",
+        "email",
+        "job",
+        "name",
+        "number",
+        "profession",
+    ];
+    let Some(last) = clause.words.last().map(|word| word.lower) else {
+        return Some(subject);
+    };
+    if !OF_PERSONS.contains(&last) {
+        return Some(subject);
+    }
+
+    let owner = |text: &str| {
+        let owner = text.strip_suffix(last)?.trim_end().strip_suffix("'s")?;
+        Some(owner.to_owned())
+    };
+    let text = owner(&subject.text).filter(|text| text != speaker)?;
+    (subject.key, subject.text) = (owner(&subject.key)?, text);
+    Some(subject)
 }
 
 /// Returns the person whom somebody has: the boyfriend of `my sister has a new boyfriend`.

@@ -225,3 +225,25 @@ fn people_do_not_instruct_each_other() {
     }
     assert_eq!(topics(&group("from now on im vegan")), "ann | diet | vegan");
 }
+
+#[test]
+fn a_pronoun_after_a_name_refers_to_its_bearer() {
+    let statements = user("My daughter's name is Eva. She's a dentist.");
+    let texts: Vec<&str> = statements.iter().map(|s| s.text.as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "User's daughter's name is Eva.",
+            "User's daughter is a dentist."
+        ]
+    );
+
+    let statements = user("my sisters name is kim shes 22 and studies law in leiden");
+    assert_eq!(
+        statements[0].text,
+        "User's sister's name is kim; User's sister is 22 and studies law in leiden."
+    );
+
+    let statements = user("My name is Kim. She's a dentist.");
+    assert!(!statements.iter().any(|s| s.text.contains("name is a")));
+}
