@@ -173,6 +173,10 @@ fn first_reading(
         if !has_valid_subject(language, lower, *meaning, &cue_match) {
             continue;
         }
+        let answer = cue_match.answer().map(|range| lower[range].trim());
+        if *attribute == "age" && !answer.is_none_or(may_be_age) {
+            continue;
+        }
 
         let days = date_side(*meaning).and_then(|side| {
             if side == DateSide::Future {
@@ -195,6 +199,14 @@ fn first_reading(
     }
 
     None
+}
+
+/// Checks whether an answer may be an age. Where words are written without spaces, it begins with a number:
+/// 32, but not "my mother 60".
+fn may_be_age(answer: &str) -> bool {
+    const DIGITS: &str = "一二三四五六七八九十两";
+    let is_hangul = |c: char| matches!(c, '\u{ac00}'..='\u{d7a3}');
+    !answer.starts_with(|c| is_unspaced(c) && !is_hangul(c) && !DIGITS.contains(c))
 }
 
 /// Checks whether the captured subject can be one, if the topic needs a subject.
