@@ -13,6 +13,7 @@
 //! what a change touches.
 
 mod amounts;
+mod compound;
 mod derive;
 mod extend;
 mod filter;

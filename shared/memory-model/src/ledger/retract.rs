@@ -9,6 +9,7 @@ use std::sync::Arc;
 use domain::{DocumentId, MemoryKind, Retraction, RetractionEffect, Statement, Timestamp};
 
 use super::amounts::has_amount;
+use super::compound::{has_clauses, outlasts_words};
 use super::{DocumentStatements, ForgetRecord};
 use crate::words::{own_aspect, split_words};
 
@@ -325,6 +326,20 @@ fn has_aspect(retraction: &Retraction, statement: &Statement) -> bool {
         .any(|aspect| statement.aspects.contains(aspect))
 }
 
+/// Checks whether a statement is about an aspect that has changed, and about nothing else. What is yet to
+/// come changes nothing: `moving to Portland on September 1`.
+fn changes_aspect(
+    retracting: &Statement,
+    retraction: &Retraction,
+    statement: &Statement,
+    stated: &StatedWords,
+) -> bool {
+    let has_happened = retracting
+        .event
+        .is_none_or(|event| event.from <= retracting.said_at);
+    has_happened && has_aspect(retraction, statement) && !has_clauses(&stated.text)
+}
+
 /// Checks whether two statements are about one aspect, of whosever life.
 fn share_aspect(left: &Statement, right: &Statement) -> bool {
     let is_of_right = |aspect: &str| {
@@ -362,12 +377,22 @@ fn is_meant(
     let words = &retraction.words;
     match retraction.effect {
         RetractionEffect::Ends => {
-            has_aspect(retraction, statement)
-                || !words.is_empty() && words.iter().all(|word| stated.has(word))
+            changes_aspect(retracting, retraction, statement, stated)
+                || !words.is_empty()
+                    && words.iter().all(|word| stated.has(word))
+                    && !outlasts_words(&stated.text, |part| {
+                        let part = StatedWords::of_text(part.to_owned());
+                        words.iter().all(|word| part.has(word))
+                    })
         }
         RetractionEffect::Replaces => {
             let is_replaceable = is_replaceable(statement) || share_aspect(retracting, statement);
-            has_aspect(retraction, statement) || is_replaceable && stated.has_any(words)
+            changes_aspect(retracting, retraction, statement, stated)
+                || is_replaceable
+                    && stated.has_any(words)
+                    && !outlasts_words(&stated.text, |part| {
+                        StatedWords::of_text(part.to_owned()).has_any(words)
+                    })
         }
         RetractionEffect::Dismisses => stated.has_any(words),
         RetractionEffect::Forgets => {
@@ -408,12 +433,16 @@ struct StatedWords {
 
 impl StatedWords {
     fn of(statement: &Statement) -> Self {
-        let text = statement.text.to_lowercase();
-        let mut words = split_words(&text);
+        let mut stated = Self::of_text(statement.text.to_lowercase());
         if let Some(topic) = &statement.topic {
-            words.extend(split_words(&topic.attribute));
+            stated.words.extend(split_words(&topic.attribute));
         }
+        stated
+    }
 
+    /// Returns the words of a text in lower case.
+    fn of_text(text: String) -> Self {
+        let words = split_words(&text);
         let has_amount = has_amount(&text);
         Self {
             text,

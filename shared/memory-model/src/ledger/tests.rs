@@ -1,5 +1,6 @@
 //! Tests of the ledger's guarantees, independent of the extractor.
 
+mod chats;
 mod forgets;
 mod histories;
 mod inferences;
