@@ -1,8 +1,8 @@
 //! Messages as people type them: without capitals and apostrophes, several clauses in a sentence,
 //! facts in passing inside a question.
 //!
-//! Values that the person corrects while typing are resolved first ([`corrections`]). Then a message
-//! is divided into remarks ([`remarks`]). The words of a remark get their usual spelling
+//! Values that the person corrects while typing are resolved first ([`corrections`]), and those of the
+//! message before ([`later_corrections`]). Then a message is divided into remarks ([`remarks`]). The words of a remark get their usual spelling
 //! ([`spelling`]), so that the rules can read them, and its kind is found ([`reading`]). A remark
 //! that tells something and that no rule understands is kept word for word ([`episodes`]). A remark
 //! that cannot be understood alone is added to the one before it ([`continuation`]), and one that
@@ -17,6 +17,7 @@ mod denials;
 mod endings;
 mod episodes;
 mod fiction;
+mod later_corrections;
 mod plays;
 mod reading;
 mod referents;
@@ -36,6 +37,7 @@ pub(crate) use corrections::{find_corrected_number, find_later_correction, resol
 pub(crate) use endings::find_ending;
 pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use fiction::find_words_of_others;
+pub(crate) use later_corrections::{MessageCorrection, correct_message, find_message_correction};
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
 pub(crate) use retractions::{ForgetRequest, find_change, find_forget_request, find_kept_words};

@@ -154,6 +154,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let mut is_made_up = false;
     let mut question = None;
     let mut previous_turn_starts = HashMap::new();
+    let mut last_message: Option<ReadMessage<'_>> = None;
     let passages = source.passages.iter().enumerate();
     for (at, passage) in passages.filter(|(_, passage)| passage.role != Role::Other) {
         let trust = source.trust_of(passage);
@@ -182,6 +183,17 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
             text = chat::resolve_corrections(passage.text, language);
             if let Some(range) = correct_earlier(passage, &text, language, &mut statements) {
                 blank_range(text.to_mut(), range);
+            } else if let Some(correction) = chat::find_message_correction(&text, language) {
+                let end = passage.start_char + text.chars().count();
+                // After a question, it may be the answer.
+                let may_correct = correction.is_clear || scene.question.is_none();
+                let is_corrected = last_message
+                    .as_mut()
+                    .filter(|message| may_correct && message.passage.speaker == passage.speaker)
+                    .is_some_and(|message| message.correct(&correction, end, &mut statements));
+                if is_corrected || correction.is_clear {
+                    continue;
+                }
             }
         }
         let previous_count = statements.len();
@@ -207,6 +219,16 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
             .iter_mut()
             .for_each(|statement| statement.attribution.clone_from(&attribution));
         statements.extend(found);
+        if is_own_message {
+            last_message = Some(ReadMessage {
+                passage,
+                text: text.into_owned(),
+                language,
+                scene,
+                previous_turn_start,
+                statements: previous_count..statements.len(),
+            });
+        }
     }
 
     let mut repetitions = find_repetitions(&statements).into_iter();
@@ -251,6 +273,73 @@ fn correct_earlier(
     statement.end = passage.start_char + correction_chars;
 
     Some(correction.range)
+}
+
+/// A message of the user that has been read.
+struct ReadMessage<'a> {
+    passage: &'a Passage<'a>,
+    /// Its text with the corrections that it makes itself.
+    text: String,
+    language: Language,
+    scene: Conversation<'a>,
+    previous_turn_start: Option<usize>,
+    /// The places of its statements.
+    statements: Range<usize>,
+}
+
+impl ReadMessage<'_> {
+    /// Reads the message anew with a value that a later one corrects, which ends at `end`. Returns false if
+    /// the correction changes no statement.
+    fn correct(
+        &mut self,
+        correction: &chat::MessageCorrection,
+        end: usize,
+        statements: &mut Vec<Statement>,
+    ) -> bool {
+        let corrected = chat::correct_message(&self.text, correction, self.language);
+        let Some((text, range)) = corrected else {
+            return false;
+        };
+        let passage = Passage {
+            text: &text,
+            ..*self.passage
+        };
+        let mut found = Vec::new();
+        read_passage(
+            &passage,
+            self.language,
+            self.scene,
+            self.previous_turn_start,
+            &mut found,
+        );
+        found.retain(is_allowed_statement);
+
+        let former = &statements[self.statements.clone()];
+        if found.len() != former.len() {
+            return false;
+        }
+        let value_start = self.passage.start_char + self.text[..range.start].chars().count();
+        let (old, new) = (self.text[range].chars().count(), correction.chars());
+        let place = |at: usize| match at {
+            at if at >= value_start + new => at + old - new,
+            at => at.min(value_start + old),
+        };
+        for (statement, former) in found.iter_mut().zip(former) {
+            (statement.start, statement.end) = (place(statement.start), place(statement.end));
+            if statement.text != former.text {
+                statement.end = end;
+            }
+        }
+        let is_changed = found
+            .iter()
+            .zip(former)
+            .any(|(statement, former)| statement.text != former.text);
+        if is_changed {
+            statements.splice(self.statements.clone(), found);
+            self.text = text;
+        }
+        is_changed
+    }
 }
 
 /// Replaces a range of a text by as many spaces.

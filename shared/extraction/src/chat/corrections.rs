@@ -182,7 +182,7 @@ pub(crate) fn find_corrected_number(
 }
 
 /// Returns the ranges of the words of a text. The digits of a number stay together.
-fn merge_numbers(lower: &str) -> Vec<Range<usize>> {
+pub(super) fn merge_numbers(lower: &str) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     for range in word_ranges(lower) {
         if let Some(last) = merged.last_mut() {
@@ -202,7 +202,7 @@ fn merge_numbers(lower: &str) -> Vec<Range<usize>> {
 
 /// Returns a text in lower case with the same positions. A character whose lower case has another length stays as
 /// it is.
-fn lower_in_place(text: &str) -> String {
+pub(super) fn lower_in_place(text: &str) -> String {
     let mut lower = String::with_capacity(text.len());
     for character in text.chars() {
         let bytes: usize = character.to_lowercase().map(char::len_utf8).sum();

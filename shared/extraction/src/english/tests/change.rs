@@ -1,8 +1,9 @@
 //! Statements that replace each other have one topic, however they are phrased.
 
-use domain::MemoryKind;
+use domain::{MemoryKind, Statement, Trust};
 
-use super::{topics, user};
+use super::{passage, topics, user};
+use crate::{Passage, Role, SourceText, extract_statements};
 
 /// Checks that every text has the topics beside it.
 fn check(cases: &[(&str, &str)]) {
@@ -339,4 +340,61 @@ fn dates_lie_on_the_side_that_the_clause_names() {
         MemoryKind::Plan
     );
     assert!(user("I was born on March 3.")[0].event.is_none());
+}
+
+/// Returns the statements of the messages of a user in one conversation.
+fn messages(texts: &[&str]) -> Vec<Statement> {
+    let mut start = 0;
+    let passages = texts.iter().map(|text| {
+        let passage = Passage {
+            start_char: start,
+            ..passage(text, Role::User, None)
+        };
+        start += text.chars().count() + 1;
+        passage
+    });
+    extract_statements(&SourceText {
+        passages: passages.collect(),
+        trust: Trust::User,
+    })
+}
+
+#[test]
+fn the_next_message_may_correct_a_date_or_a_name() {
+    for (earlier, later, expected) in [
+        (
+            "my birthday is june 3",
+            "sorry *july 3",
+            "User's birthday is July 3 (2025-07-03).",
+        ),
+        (
+            "my birthday is june 3",
+            "no, july 3",
+            "User's birthday is July 3 (2025-07-03).",
+        ),
+        ("I live in Bern", "i mean Biel, typo", "User lives in Biel."),
+        (
+            "my daughter's name is Anna",
+            "*Anne",
+            "User's daughter's name is Anne.",
+        ),
+    ] {
+        let statements = messages(&[earlier, later]);
+        let texts: Vec<&str> = statements.iter().map(|s| s.text.as_str()).collect();
+        assert_eq!(texts, [expected], "{later}");
+        let end = earlier.chars().count() + 1 + later.chars().count();
+        assert_eq!((statements[0].start, statements[0].end), (0, end));
+    }
+
+    let flight = &messages(&["my flight is on friday at 6", "sorry saturday"]);
+    assert_eq!(flight.len(), 1);
+    assert!(flight[0].text.contains("Saturday (") && flight[0].event.is_some());
+    assert_ne!(
+        flight[0].event,
+        messages(&["my flight is on friday at 6"])[0].event
+    );
+    assert_eq!(
+        messages(&["my flight is on friday", "saturday at 6 is the party"]).len(),
+        2
+    );
 }
