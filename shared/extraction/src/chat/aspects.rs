@@ -5,6 +5,8 @@
 //! answer without any word of the old one: `quit today`, `back on android`, `we moved, its leeds
 //! now`. What was said about the aspect before no longer holds then.
 
+use std::ops::Range;
+
 use domain::memory::OF_ANOTHER;
 use domain::{MemoryKind, Retraction, RetractionEffect, Statement};
 use text::Language;
@@ -197,7 +199,7 @@ pub(crate) fn find_aspect_change(remark: &ReadRemark, language: Language) -> Opt
     let words = chat_words_of(language);
     let lower = &remark.lower;
     let mut changes = all_languages().aspect_changes.matches_in(lower);
-    changes.extend(find_named_changes(lower));
+    changes.extend(find_named_changes(lower, &remark.text));
     changes.extend(find_final_changes(lower, words));
     changes.retain(|change| {
         is_asserted(lower, change.range.start, words)
@@ -301,7 +303,7 @@ fn is_own_answer(
 
 /// Returns the aspects that change by a phrase of many meanings, and that the remark names:
 /// `joined a bank`, not `joined a choir`.
-fn find_named_changes(lower: &LowerText) -> Vec<KeyedMatch> {
+fn find_named_changes(lower: &LowerText, text: &str) -> Vec<KeyedMatch> {
     let lists = all_languages();
     let mut changes = lists.named_aspect_changes.matches_in(lower);
     if changes.is_empty() {
@@ -312,8 +314,17 @@ fn find_named_changes(lower: &LowerText) -> Vec<KeyedMatch> {
     let mut named = lists.aspects.keys_in(lower);
     named.extend(lists.aspect_context.keys_in(lower));
     named.extend(words_of(&lower.text).filter_map(aspect_of_name));
-    changes.retain(|change| named.contains(&change.key));
+    changes.retain(|change| {
+        named.contains(&change.key) || starts_at_name(&lower.text, change.range.clone(), text)
+    });
     changes
+}
+
+/// Checks whether a phrase says that somebody started at a place with a name: `started at Polestar`.
+fn starts_at_name(lower: &str, phrase: Range<usize>, text: &str) -> bool {
+    let next = words_of(&lower[phrase.end..]).next().unwrap_or_default();
+    let is_name = |word: &str| word.starts_with(char::is_uppercase) && word.to_lowercase() == next;
+    &lower[phrase] == "started at" && words_of(text).any(is_name)
 }
 
 /// Checks whether a remark says that an aspect of somebody else's life is different now: `Theo's in
@@ -373,7 +384,7 @@ mod tests {
             ("sertralin erhöht auf 50 mg", &["medication"]),
             ("on est passé à table", &[]),
         ] {
-            let changes = find_named_changes(&LowerText::new(text));
+            let changes = find_named_changes(&LowerText::new(text), text);
             let aspects: Vec<&str> = changes.iter().map(|change| change.key).collect();
             assert_eq!(aspects, expected, "{text}");
         }

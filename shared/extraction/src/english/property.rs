@@ -231,6 +231,15 @@ fn role_topic(
     if !is_owned && rest.lower_at(0) != "the" {
         return None;
     }
+    if is_owned {
+        let end = rest.index_of_any(0, &["now", "currently"]);
+        let noun = canonical_noun(&phrase_key(find_object(rest.until_index(end), 0)));
+        if noun.starts_with("favourite ") && !parsed.verb.negated {
+            let owner = context.speaker_key.to_lowercase();
+            let value = subject.to_owned();
+            return KnownTopic::new(owner, &noun, value, MemoryKind::Preference, true);
+        }
+    }
 
     let object = find_object(rest, 0);
     let end = (0..object.len())
@@ -287,6 +296,17 @@ fn attribute_topic(
         && parsed.subject_kind == SubjectKind::Definite
         && context.is_conversation
         && clause.lower_at(0) == "the";
+    // "New accountant is Owen Clarke", "rent went up to 980".
+    let is_new_role = clause.lower_at(0) == "new"
+        && clause.len() == 2
+        && vocabulary().roles.has(clause.lower_at(1))
+        && is_number_or_name(rest);
+    let is_cost = clause.len() == 1
+        && matches!(clause.lower_at(0), "rent" | "salary" | "wage" | "weight")
+        && new_value_at.is_some();
+    let is_new_of_speaker = parsed.subject_kind == SubjectKind::Plain
+        && context.is_conversation
+        && (is_new_role || is_cost);
     let (owner, noun) = if let Some((at, end)) = clause
         .find_phrase("of")
         .filter(|_| parsed.subject_kind == SubjectKind::Definite)
@@ -302,6 +322,7 @@ fn attribute_topic(
         )
     } else if is_plain
         && (is_number_or_name(rest) || is_label(&phrase_key(clause)) || is_code(rest))
+        || is_new_of_speaker
     {
         (
             context.speaker_key.to_lowercase(),
@@ -360,7 +381,7 @@ fn attribute_topic(
 fn find_new_value(parsed: ParsedClause<'_>) -> Option<usize> {
     let is_thing = matches!(
         parsed.subject_kind,
-        SubjectKind::Owned | SubjectKind::Definite | SubjectKind::Named
+        SubjectKind::Owned | SubjectKind::Definite | SubjectKind::Named | SubjectKind::Plain
     );
     let rest = parsed.rest();
     let (at, end) = rest.find_phrase("to")?;

@@ -102,3 +102,25 @@ fn the_age_of_a_relative_leaves_the_speakers() {
     }
     assert_eq!(memories_of(&["我今年32岁", "我今年33岁"]), ["我今年33岁"]);
 }
+
+#[test]
+fn an_everyday_change_replaces_what_was_said_before() {
+    for (earlier, later) in [
+        (
+            "my favorite band is Radiohead",
+            "Khruangbin is my fav band now",
+        ),
+        ("i work at Volvo", "started at Polestar on monday"),
+        ("been vegetarian for 10 years", "I eat meat again"),
+        (
+            "my accountant is Nadia Shah",
+            "new accountant is Owen Clarke",
+        ),
+        ("i'm single", "i have a boyfriend now"),
+        ("my rent is 900", "rent went up to 980"),
+        ("moro em recife", "a gente se mudou pra Floripa"),
+    ] {
+        let memories = memories_of(&[earlier, later]);
+        assert_eq!(memories.len(), 1, "{memories:?}");
+    }
+}
