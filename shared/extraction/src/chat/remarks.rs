@@ -9,6 +9,7 @@ use super::words::{
     ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, word_ranges, words_of,
 };
 use crate::all_languages::all_languages;
+use crate::english::is_relative;
 use crate::sentences::{BlockKind, Sentence, is_mark};
 
 /// The length in characters from which a line is taken for a wrapped one, whose end divides nothing.
@@ -143,7 +144,7 @@ fn find_cuts(text: &str, words: &ChatWords) -> Vec<Cut> {
                 .next_back()
                 .is_none_or(|c| !is_word_char(c));
             begins_word
-                .then(|| cut_at_word(&lower, from, at, words))
+                .then(|| cut_at_word(text, &lower, from, at, words))
                 .flatten()
         } else {
             cut_at_mark(text, &lower, at, c, words)
@@ -220,7 +221,7 @@ fn cut_at_end_mark(text: &str, at: usize) -> Option<Cut> {
 }
 
 /// Returns the cut before or after the word at `at`. The remark before it begins at `from`.
-fn cut_at_word(lower: &str, from: usize, at: usize, words: &ChatWords) -> Option<Cut> {
+fn cut_at_word(text: &str, lower: &str, from: usize, at: usize, words: &ChatWords) -> Option<Cut> {
     let rest = &lower[at..];
     if let Some(len) = words.closings.opening_len(rest) {
         return (!lower[at + len..].trim().is_empty()).then_some(Cut::at(at + len));
@@ -236,12 +237,25 @@ fn cut_at_word(lower: &str, from: usize, at: usize, words: &ChatWords) -> Option
         && begins_clause(next, words)
         && words.first_person.opening_len(next).is_some()
     {
-        let is_clause = word_ranges(before).count() >= MIN_WORDS_BEFORE_CONJUNCTION;
+        let is_clause = word_ranges(before).count() >= MIN_WORDS_BEFORE_CONJUNCTION
+            && !is_named_relative(&text[from..at]);
         return is_clause.then_some(Cut::at(at));
     }
 
     let begins_run_on = words.run_on_openings.opening_len(rest).is_some();
     (begins_run_on && !continues_clause(before, words)).then_some(Cut::at(at))
+}
+
+/// Checks whether a text is nothing but a relative with a name, who is a subject together with the speaker
+/// after it: `my husband Paul and I`.
+fn is_named_relative(text: &str) -> bool {
+    let mut words = words_of(text);
+    let is_owned = matches!(words.next(), Some("my" | "My" | "our" | "Our"));
+    let is_person = words.next().is_some_and(is_relative);
+    let is_name = words
+        .next()
+        .is_some_and(|word| word.starts_with(char::is_uppercase));
+    is_owned && is_person && is_name && words.next().is_none()
 }
 
 /// Checks whether a clause continues after a text: a word that carries a clause stands near its end,

@@ -1,6 +1,7 @@
 //! Division of sentences with several statements.
 
 use super::grammar::parse_clause;
+use super::is_relative;
 use super::words::Clause;
 
 /// Divides a clause before `and I`, `but we`, `; my` and the like, if both sides have a verb.
@@ -41,6 +42,12 @@ fn find_joint(clause: Clause<'_>, at: usize) -> Option<usize> {
             clause.lower_at(at.saturating_sub(1)),
             "wife" | "husband" | "me"
         );
-    (punctuation_len + conjunction_len > 0 && is_strong && has_subject && !is_object)
-        .then_some(next)
+    // "My husband Paul and I" is one subject.
+    let is_named_relative = at == 3
+        && punctuation_len == 0
+        && matches!(clause.lower_at(0), "my" | "our")
+        && is_relative(clause.lower_at(1))
+        && clause.words[2].is_capitalized();
+    let is_one = is_object || is_named_relative;
+    (punctuation_len + conjunction_len > 0 && is_strong && has_subject && !is_one).then_some(next)
 }

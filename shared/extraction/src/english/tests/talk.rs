@@ -247,3 +247,20 @@ fn a_pronoun_after_a_name_refers_to_its_bearer() {
     let statements = user("My name is Kim. She's a dentist.");
     assert!(!statements.iter().any(|s| s.text.contains("name is a")));
 }
+
+#[test]
+fn a_named_relative_is_a_subject_together_with_the_speaker() {
+    for (text, expected) in [
+        (
+            "my husband Paul and I have twin girls",
+            "User's husband Paul and User have twin girls.",
+        ),
+        (
+            "my boyfriend Jan and I live in Graz",
+            "User's boyfriend Jan and User live in Graz.",
+        ),
+    ] {
+        let statements = user(text);
+        assert_eq!(statements[0].text, expected);
+    }
+}
