@@ -17,6 +17,7 @@ mod denials;
 mod endings;
 mod episodes;
 mod fiction;
+mod lasting;
 mod later_corrections;
 mod plays;
 mod reading;
@@ -37,6 +38,7 @@ pub(crate) use corrections::{find_corrected_number, find_later_correction, resol
 pub(crate) use endings::find_ending;
 pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use fiction::find_words_of_others;
+pub(crate) use lasting::mark_lasting;
 pub(crate) use later_corrections::{MessageCorrection, correct_message, find_message_correction};
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;

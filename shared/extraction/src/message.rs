@@ -8,8 +8,8 @@ use text::Language;
 use crate::chat::{
     self, EpisodeReader, ForgetRequest, ReadRemark, RemarkKind, continue_statement,
     continues_clause, find_aspect_change, find_change, find_ending, find_forget_request,
-    find_kept_words, is_announcement, mark_aspects, names_speaker, needs_previous, read_remark,
-    split_remarks,
+    find_kept_words, is_announcement, mark_aspects, mark_lasting, names_speaker, needs_previous,
+    read_remark, split_remarks,
 };
 use crate::english::{Conversation, SentenceReader};
 use crate::sentences::{BlockKind, Sentence};
@@ -148,6 +148,7 @@ impl MessageReader<'_> {
         let language = self.language;
         for statement in &mut self.rules.statements()[count..] {
             mark_aspects(statement, read, language);
+            mark_lasting(statement);
         }
         if let Some(statement) = self.rules.statements().get_mut(count) {
             statement.retraction = find_retraction(statement, read, language);
