@@ -117,6 +117,7 @@ fn an_everyday_change_replaces_what_was_said_before() {
             "new accountant is Owen Clarke",
         ),
         ("i'm single", "i have a boyfriend now"),
+        ("we use jira", "we moved from jira to linear"),
         ("my rent is 900", "rent went up to 980"),
         ("moro em recife", "a gente se mudou pra Floripa"),
     ] {
