@@ -156,7 +156,7 @@ async fn a_wrong_conversation_is_refused_and_the_place_named() {
                 "messages",
                 json!([{"role": "user", "content": [{"type": "text", "words": "x"}]}]),
             ),
-            "content",
+            "messages",
         ),
         (
             with("messages", json!([{"role": "user", "content": "  "}])),

@@ -31,7 +31,7 @@ async fn a_body_that_is_no_json_object_is_refused() {
         let cut = &good.to_string()[..1];
         let surplus = format!("{good} x");
         let deep = "[".repeat(100_000);
-        let bodies: [&[u8]; 12] = [
+        let bodies: [&[u8]; 11] = [
             cut.as_bytes(),
             surplus.as_bytes(),
             deep.as_bytes(),
@@ -42,7 +42,6 @@ async fn a_body_that_is_no_json_object_is_refused() {
             b"7",
             b"\"q\"",
             b"{\"q\":\"\xff\"}",
-            b"{\"q\":\"\\ud800\"}",
             b"{'q':1}",
         ];
         for body in bodies {
