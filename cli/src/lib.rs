@@ -5,6 +5,7 @@ pub mod arguments;
 mod bytes_in_flight;
 pub mod check;
 mod command;
+mod counts;
 mod external_services;
 mod inventory;
 mod listen;

@@ -58,7 +58,7 @@ fn the_exit_code_of_a_check_tells_what_was_found() {
     let said = String::from_utf8(export.stderr).unwrap();
     assert_eq!(export.status.code(), Some(3), "{said}");
     assert!(
-        said.contains(&id) && said.contains("1 documents are damaged"),
+        said.contains(&id) && said.contains("1 document is damaged"),
         "{said}"
     );
     assert!(

@@ -226,7 +226,11 @@ fn keys_are_managed_while_the_server_runs() {
     let listed = keys(&data, &["list"]);
     let line = listed.lines().find(|line| line.contains(&id)).unwrap();
     assert!(
-        line.contains("enabled") && line.contains("laptop of Ada"),
+        line.contains("enabled") && line.ends_with("all laptop of Ada"),
+        "{listed}"
+    );
+    assert!(
+        listed.lines().any(|line| line.contains(" notes ")),
         "{listed}"
     );
     let secret = key.rsplit('_').next().unwrap();
@@ -264,6 +268,7 @@ fn a_key_of_another_organization_is_not_found() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(stderr(&output).contains("not found"), "{}", stderr(&output));
+    let refused = format!("there is no key {id} in the organization umbrella");
+    assert!(stderr(&output).contains(&refused), "{}", stderr(&output));
     assert!(keys(&data, &["list", "--org", "acme"]).contains("enabled"));
 }

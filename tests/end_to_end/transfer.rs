@@ -72,7 +72,10 @@ fn a_container_moves_from_one_data_folder_to_another() {
         lines_without_header(&export)
     );
     let said = run_to_end(&there, &["import", file.to_str().unwrap()]);
-    assert!(said.contains("2 documents were there already"), "{said}");
+    assert!(
+        said.contains("2 documents were there already and stay as they are."),
+        "{said}"
+    );
 
     let other = RecollectServer::start(&there);
     let question =

@@ -2,25 +2,19 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use super::place::open_place;
+use super::place::{open_existing_place, open_place};
 use super::progress::progress_bar;
 use crate::arguments::Backup;
+use crate::counts::{count, count_past};
 use crate::transfer::{BackupManifest, restore_backup, write_backup};
 
 /// The exit code if something is missing.
 const EXIT_INCOMPLETE: u8 = 3;
 
 pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
-    let folder = &options.place.data.data;
-    if options.place.stack.stack.is_none() && !folder.is_dir() {
-        bail!(
-            "there is no data folder {}; name one with --data",
-            folder.display()
-        );
-    }
-    let ctx = open_place(&options.place).await?;
+    let ctx = open_existing_place(&options.place).await?;
     let bar = progress_bar("Saving {msg} [{bar:24}] {pos}/{len} documents", 0)?;
     let manifest = write_backup(&ctx, &options.folder, &bar).await;
     bar.finish_and_clear();
@@ -46,6 +40,8 @@ pub(super) async fn run_backup(options: Backup) -> Result<ExitCode> {
 }
 
 pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
+    // Without a backup, no data folder is made.
+    BackupManifest::read(&options.folder)?;
     let ctx = open_place(&options.place).await?;
     let bar = progress_bar("Restoring {msg} [{bar:24}] {percent}%", 0)?;
     let restored = restore_backup(&ctx, &options.folder, &bar).await;
@@ -77,20 +73,12 @@ pub(super) async fn run_restore(options: Backup) -> Result<ExitCode> {
     Ok(exit_code(report.differences.is_empty()))
 }
 
-/// Returns the beginning of a sentence about a number of documents in the past.
-fn count_past(documents: usize) -> String {
-    match documents {
-        1 => "1 document was".to_owned(),
-        _ => format!("{documents} documents were"),
-    }
-}
-
 fn describe(manifest: &BackupManifest) -> String {
     format!(
-        "{} documents and {} memories of {} containers",
-        manifest.documents(),
-        manifest.memories(),
-        manifest.containers.len()
+        "{} and {} of {}",
+        count(manifest.documents(), "document"),
+        count(manifest.memories(), "memory"),
+        count(manifest.containers.len(), "container")
     )
 }
 

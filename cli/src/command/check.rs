@@ -1,5 +1,7 @@
 //! `recollect check`: checks a data folder, and repairs it on request.
 
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,6 +12,7 @@ use super::place::{open_place, place_arguments};
 use super::progress::progress_bar;
 use crate::arguments::{Check, Place};
 use crate::check::{CheckReport, check_stored_data};
+use crate::counts::count;
 
 /// The exit code if something stored is defective.
 const EXIT_FINDINGS: u8 = 1;
@@ -59,6 +62,9 @@ fn check_folder(folder: &Path) -> Result<bool> {
     if !folder.is_dir() {
         bail!("there is no such folder; name one with --data");
     }
+    if let Err(error) = try_access(folder) {
+        bail!("cannot write to it ({})", error.kind());
+    }
 
     let faults = embedded::check_databases(folder)?;
     for (file, fault) in &faults {
@@ -70,6 +76,24 @@ fn check_folder(folder: &Path) -> Result<bool> {
         );
     }
     Ok(faults.is_empty())
+}
+
+/// Checks that this process may change the folder and its databases. Without that, SQLite takes sound databases for
+/// damaged ones.
+fn try_access(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "sqlite") {
+            OpenOptions::new().read(true).write(true).open(path)?;
+        }
+    }
+
+    let probe = folder.join(format!(".check-{}", std::process::id()));
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&probe)?;
+    fs::remove_file(probe)
 }
 
 /// Returns the stack or the data folder, as messages name it.
@@ -89,13 +113,16 @@ fn print_summary(report: &CheckReport, options: &Check) {
         findings,
     } = report;
 
-    let finding_count = findings.len();
     print_line!(
-        "Checked {documents} documents and {blobs} blobs in {containers} containers of {organizations} organizations: \
-         {finding_count} findings."
+        "Checked {} and {} in {} of {}: {}.",
+        count(*documents, "document"),
+        count(*blobs, "blob"),
+        count(*containers, "container"),
+        count(*organizations, "organization"),
+        count(findings.len(), "finding")
     );
 
-    if finding_count == 0 {
+    if findings.is_empty() {
         return;
     }
 

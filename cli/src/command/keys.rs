@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use aws::{Clients, ResourceNames, SystemClock};
-use domain::key::{KeyKind, KeySpec, Permission};
-use domain::{ContainerTag, KeyId, Tenant};
+use domain::key::{ApiKey, KeyKind, KeySpec, Permission};
+use domain::{ContainerTag, Error, KeyId, Tenant};
 use service::Ctx;
 use service::{create_key, expires_at, list_keys, set_key_enabled};
 
-use super::place::{open_place, operator_tenant};
+use super::place::{open_existing_place, open_place, operator_tenant};
 use crate::arguments::{Access, KeyAction, KeyStore};
 
 pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
@@ -57,16 +57,35 @@ pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
 }
 
 async fn print_keys(store: &KeyStore) -> Result<()> {
-    let (ctx, tenant) = open_store(store).await?;
-    let header = ["ID", "STATE", "KIND", "ACCESS", "CREATED", "EXPIRES"];
-    let print_line = |cells: [&str; 6], name: &str| {
-        let [id, state, kind, access, created, expires] = cells;
-        print_line!("{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {name}");
+    let (ctx, tenant) = open_existing_store(store).await?;
+    let keys = list_keys(&ctx, &tenant).await?;
+    if keys.is_empty() {
+        print_line!("The organization {} has no keys.", store.org);
+        return Ok(());
+    }
+
+    let all_containers: Vec<String> = keys.iter().map(name_containers).collect();
+    let widest = all_containers.iter().map(String::len).max();
+    let width = widest.unwrap_or(0).max("CONTAINERS".len());
+    let print_line = |cells: [&str; 7], name: &str| {
+        let [id, state, kind, access, created, expires, containers] = cells;
+        print_line!(
+            "{id:<12} {state:<9} {kind:<8} {access:<6} {created:<25} {expires:<25} {containers:<width$} {name}"
+        );
     };
+    let header = [
+        "ID",
+        "STATE",
+        "KIND",
+        "ACCESS",
+        "CREATED",
+        "EXPIRES",
+        "CONTAINERS",
+    ];
     print_line(header, "NAME");
 
     let now = ctx.clock.now();
-    for key in list_keys(&ctx, &tenant).await? {
+    for (key, containers) in keys.iter().zip(&all_containers) {
         let state = match key.expires_at {
             Some(expires_at) if expires_at <= now => "expired",
             _ if key.enabled => "enabled",
@@ -95,6 +114,7 @@ async fn print_keys(store: &KeyStore) -> Result<()> {
                 access,
                 &key.created_at.to_string(),
                 &expires,
+                containers,
             ],
             &key.name,
         );
@@ -102,13 +122,27 @@ async fn print_keys(store: &KeyStore) -> Result<()> {
     Ok(())
 }
 
+/// Returns the tags to which a key is limited, or `all`.
+fn name_containers(key: &ApiKey) -> String {
+    let Some(tags) = &key.tags else {
+        return "all".to_owned();
+    };
+    let tags: Vec<&str> = tags.iter().map(ContainerTag::as_str).collect();
+    tags.join(",")
+}
+
 async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
-    let (ctx, tenant) = open_store(store).await?;
     let Some(id) = KeyId::parse(id) else {
         bail!("{id} is not a key id: it is the part of a key between the underscores");
     };
 
-    set_key_enabled(&ctx, &tenant, &id, enabled).await?;
+    let (ctx, tenant) = open_existing_store(store).await?;
+    match set_key_enabled(&ctx, &tenant, &id, enabled).await {
+        Err(Error::NotFound(_)) => {
+            bail!("there is no key {id} in the organization {}", store.org)
+        }
+        result => result?,
+    }
     print_line!(
         "{id} is {}",
         if enabled {
@@ -121,12 +155,27 @@ async fn set_enabled(store: &KeyStore, id: &str, enabled: bool) -> Result<()> {
     Ok(())
 }
 
+/// Opens the place of the keys, and makes a data folder that does not exist.
 async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
     let tenant = operator_tenant(&store.org)?;
-    if !store.aws {
-        return Ok((open_place(&store.place).await?, tenant));
-    }
+    let ctx = match store.aws {
+        true => open_table().await?,
+        false => open_place(&store.place).await?,
+    };
+    Ok((ctx, tenant))
+}
 
+async fn open_existing_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
+    let tenant = operator_tenant(&store.org)?;
+    let ctx = match store.aws {
+        true => open_table().await?,
+        false => open_existing_place(&store.place).await?,
+    };
+    Ok((ctx, tenant))
+}
+
+/// Opens the table of keys on AWS.
+async fn open_table() -> Result<Ctx> {
     #[expect(
         clippy::disallowed_methods,
         reason = "a command reads its environment where it needs it, once"
@@ -143,8 +192,5 @@ async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
     };
 
     let clients = Clients::new(&aws::load_config().await);
-    Ok((
-        aws::build_context(&clients, &names, Arc::new(SystemClock)),
-        tenant,
-    ))
+    Ok(aws::build_context(&clients, &names, Arc::new(SystemClock)))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use aws::SystemClock;
 use domain::key::{KeyKind, KeySpec, Permission};
 use domain::{OrgId, Tenant, Timestamp};
@@ -72,6 +72,21 @@ pub(super) async fn open_place(place: &Place) -> Result<Ctx> {
     let account = Account::connect(choice.region.as_deref()).await?;
     let stack = DeployedStack::get(&account, name).await?;
     open_stack(&account, &stack)
+}
+
+/// Opens the stack if one is chosen, and otherwise the data folder, which must exist: a typing error makes no folder.
+///
+/// # Errors
+/// Fails as [`open_place`] does, and if there is no such folder.
+pub(super) async fn open_existing_place(place: &Place) -> Result<Ctx> {
+    let folder = &place.data.data;
+    if place.stack.stack.is_none() && !folder.is_dir() {
+        bail!(
+            "there is no data folder {}; name one with --data",
+            folder.display()
+        );
+    }
+    open_place(place).await
 }
 
 /// Returns the ports over the resources of a stack.

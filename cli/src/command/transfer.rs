@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use domain::{ContainerTag, Tenant};
-use service::Ctx;
+use domain::ContainerTag;
 
 use super::is_closed_pipe;
-use super::place::{open_place, operator_tenant, place_arguments};
+use super::place::{open_existing_place, open_place, operator_tenant, place_arguments};
 use super::progress::progress_bar;
-use crate::arguments::{Export, FileFormat, Import, Owner, Place};
+use crate::arguments::{Export, FileFormat, Import, Place};
+use crate::counts::{count, count_past};
 use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 
 #[expect(
@@ -21,7 +21,8 @@ use crate::transfer::{self, ImportFormat, ImportOptions, ImportReport};
 )]
 pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
     let tag = ContainerTag::parse(&options.container_tag)?;
-    let (ctx, tenant) = open_owner(&options.owner).await?;
+    let tenant = operator_tenant(&options.owner.org)?;
+    let ctx = open_existing_place(&options.owner.place).await?;
     let bar = progress_bar("{msg} [{bar:24}] {pos}/{len} documents", 0)?
         .with_message(format!("Exporting {tag}"));
     let export_file = ExportFile::new(&options.output)?;
@@ -45,8 +46,10 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
 
     export_file.rename_to_target()?;
     eprintln!(
-        "Exported {tag}: {} documents, {} memories, {} actions on memories.",
-        report.documents, report.memories, report.edits
+        "Exported {tag}: {}, {}, {} of memories.",
+        count(report.documents, "document"),
+        count(report.memories, "memory"),
+        count(report.edits, "edit")
     );
     if report.damaged.is_empty() {
         return Ok(ExitCode::SUCCESS);
@@ -60,9 +63,13 @@ pub(super) async fn run_export(options: Export) -> Result<ExitCode> {
         Some(_) => "The functions of the stack repair what they can.",
         None => "A running server repairs what it can.",
     };
+    let verb = match report.damaged.len() {
+        1 => "is",
+        _ => "are",
+    };
     eprintln!(
-        "{} documents are damaged and not in the export. {repairer}",
-        report.damaged.len()
+        "{} {verb} damaged and not in the export. {repairer}",
+        count(report.damaged.len(), "document")
     );
     Ok(ExitCode::from(EXIT_INCOMPLETE))
 }
@@ -146,7 +153,8 @@ pub(super) async fn run_import(options: Import) -> Result<()> {
         Box::new(BufReader::new(file))
     };
 
-    let (ctx, tenant) = open_owner(&options.owner).await?;
+    let tenant = operator_tenant(&options.owner.org)?;
+    let ctx = open_place(&options.owner.place).await?;
     let bar =
         progress_bar("{msg} [{bar:24}] {percent}%", 0)?.with_message(format!("Importing {name}"));
     if let Some(length) = length {
@@ -171,23 +179,27 @@ fn print_report(report: &ImportReport, place: &Place) {
     let documents = report.documents;
     let tags: Vec<&str> = report.tags.iter().map(ContainerTag::as_str).collect();
     print_line!(
-        "Imported into {}: {} documents done, {} to be processed, {} actions on memories.",
+        "Imported into {}: {} done, {} to be processed, {} of memories.",
         tags.join(", "),
-        documents.written,
+        count(documents.written, "document"),
         documents.queued,
-        report.edits
+        count(report.edits, "edit")
     );
     if documents.already_present > 0 {
+        let stay = match documents.already_present {
+            1 => "stays as it is",
+            _ => "stay as they are",
+        };
         print_line!(
-            "{} documents were there already and stay as they are.",
-            documents.already_present
+            "{} there already and {stay}.",
+            count_past(documents.already_present)
         );
     }
 
     if documents.without_content > 0 {
         print_line!(
-            "{} had no content and were left out.",
-            documents.without_content
+            "{} left out, without content.",
+            count_past(documents.without_content)
         );
     }
 
@@ -215,18 +227,12 @@ fn processing_hint(place: &Place) -> String {
     }
 }
 
-async fn open_owner(owner: &Owner) -> Result<(Ctx, Tenant)> {
-    let tenant = operator_tenant(&owner.org)?;
-    let ctx = open_place(&owner.place).await?;
-    Ok((ctx, tenant))
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
 
     use clap::Parser;
-    use domain::{ContainerId, OrgId};
+    use domain::{ContainerId, OrgId, Tenant};
     use embedded::Durability;
     use indicatif::ProgressBar;
 

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use super::export::export_container;
 use super::import::{ImportFormat, ImportOptions, ImportReport, import_file};
 use super::verification::ContentDigest;
+use crate::counts::count;
 use crate::inventory::visit_blobs;
 
 /// The file that says what is in a backup. A folder without it is incomplete.
@@ -74,6 +75,29 @@ pub struct RestoreReport {
 }
 
 impl BackupManifest {
+    /// Reads the list of the backup in `folder`.
+    ///
+    /// # Errors
+    /// Fails if the folder has no complete backup, or one of another version.
+    pub fn read(folder: &Path) -> Result<Self> {
+        let path = folder.join(MANIFEST);
+        let json = fs::read(&path).with_context(|| {
+            format!(
+                "cannot read {}: the folder has no backup, or one that was interrupted",
+                path.display()
+            )
+        })?;
+        let manifest: Self = serde_json::from_slice(&json)
+            .with_context(|| format!("{} is damaged", path.display()))?;
+        if manifest.version != VERSION {
+            bail!(
+                "the backup has the format {}, and this program reads {VERSION}",
+                manifest.version
+            );
+        }
+        Ok(manifest)
+    }
+
     /// Returns the number of documents in the backup.
     pub fn documents(&self) -> usize {
         self.containers
@@ -196,7 +220,7 @@ async fn is_gone(ctx: &Ctx, tenant: &Tenant, tag: &ContainerTag) -> Result<bool>
 /// # Errors
 /// Fails if the folder has no complete backup, or if something cannot be read or written.
 pub async fn restore_backup(ctx: &Ctx, folder: &Path, bar: &ProgressBar) -> Result<RestoreReport> {
-    let mut manifest = read_manifest(folder)?;
+    let mut manifest = BackupManifest::read(folder)?;
     manifest
         .containers
         .retain(|container| container.container_tag.as_str() != TRIAL_TAG);
@@ -266,25 +290,6 @@ fn is_conflict(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::Conflict(_)))
 }
 
-fn read_manifest(folder: &Path) -> Result<BackupManifest> {
-    let path = folder.join(MANIFEST);
-    let json = fs::read(&path).with_context(|| {
-        format!(
-            "cannot read {}: the folder has no backup, or one that was interrupted",
-            path.display()
-        )
-    })?;
-    let manifest: BackupManifest =
-        serde_json::from_slice(&json).with_context(|| format!("{} is damaged", path.display()))?;
-    if manifest.version != VERSION {
-        bail!(
-            "the backup has the format {}, and this program reads {VERSION}",
-            manifest.version
-        );
-    }
-    Ok(manifest)
-}
-
 /// The file of a container in a backup, as it is read.
 struct BackupFile {
     content: ContentDigest,
@@ -331,8 +336,11 @@ async fn find_difference(
     Ok(Some(match counts == expected {
         true => format!("{org} {tag}: the content differs"),
         false => format!(
-            "{org} {tag}: {} documents and {} memories, {} and {} in the backup",
-            counts.0, counts.1, expected.0, expected.1
+            "{org} {tag}: {} and {}, {} and {} in the backup",
+            count(counts.0, "document"),
+            count(counts.1, "memory"),
+            expected.0,
+            expected.1
         ),
     }))
 }

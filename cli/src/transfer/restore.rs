@@ -14,6 +14,7 @@ use service::{
 use super::ContainerReader;
 use super::export_lines::{EditLine, EndLine, HEADER_TYPE, Header, LineType, VERSION};
 use super::import::{ImportOptions, ImportReport, Lines};
+use crate::counts::count;
 
 /// The number of documents, or of bytes of lines, that are read before they are written.
 const BATCH_DOCUMENTS: usize = 100;
@@ -54,8 +55,11 @@ pub(super) async fn restore_export(
     result?;
     if !restore.is_complete {
         bail!(
-            "the file ends without its last line, so it is not whole; what it has is imported ({} documents)",
-            restore.report.documents.written + restore.report.documents.queued
+            "the file ends without its last line, so it is not whole; what it has is imported ({})",
+            count(
+                restore.report.documents.written + restore.report.documents.queued,
+                "document"
+            )
         );
     }
 

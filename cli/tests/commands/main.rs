@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail the test")]
 
+mod folders;
 mod journey;
 mod profiles;
 mod targets;
