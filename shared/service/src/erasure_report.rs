@@ -83,7 +83,7 @@ impl ErasureReport {
         if task.state != TaskState::Completed {
             return Err(Error::Conflict(
                 "The deletion is not completed yet. Its report is available when `status` is \
-                 `completed`, about a quarter of an hour after the deletion."
+                 `completed`, about 18 minutes after the deletion."
                     .to_owned(),
             ));
         }

@@ -11,11 +11,12 @@ use anyhow::{Context, Result, bail};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
-use super::output::{Outcome, Output, count, one_line, print_note};
+use super::output::{Outcome, Output, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Add;
 use crate::command::place::argument;
 use crate::command::progress::progress_bar;
+use crate::counts::count;
 use find::find_files;
 use send::{Accepted, Sender, Source};
 use wait::{Processed, wait_for_all};

@@ -6,6 +6,8 @@ use domain::ContainerTag;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
+use super::output::clean_text;
+
 /// The most container tags of a request.
 const MAX_TAGS: usize = 100;
 
@@ -115,6 +117,26 @@ fn non_empty(tags: &[String]) -> Vec<String> {
     tags.iter().filter(|tag| !tag.is_empty()).cloned().collect()
 }
 
+/// The requests and fields that hints of the API name, and the commands and options in their place.
+const WORDS_OF_COMMANDS: [(&str, &str); 4] = [
+    (
+        "GET /v3/container-tags/list",
+        "`recollect list --containers`",
+    ),
+    ("POST /v3/documents", "`recollect add`"),
+    ("GET /v3/documents/processing", "`recollect status`"),
+    ("`searchMode`: `hybrid`", "`--mode all`"),
+];
+
+/// Returns the hint of an empty answer in the words of the command line.
+pub(super) fn hint_for_person(answer: &Value) -> Option<String> {
+    let mut hint = clean_text(answer["hint"].as_str()?);
+    for (word_of_api, word_of_commands) in WORDS_OF_COMMANDS {
+        hint = hint.replace(word_of_api, word_of_commands);
+    }
+    Some(hint)
+}
+
 /// Returns the memories of a document that still count: the latest versions that nobody has
 /// forgotten.
 pub(super) fn live_memories(document: &Value) -> Vec<&Value> {
@@ -193,6 +215,24 @@ mod tests {
             .collect();
         assert_eq!(ids, ["a"]);
         assert!(live_memories(&json!({})).is_empty());
+    }
+
+    #[test]
+    fn a_hint_names_commands() {
+        for (hint, expected) in [
+            (
+                "There is no container `a.b`. GET /v3/container-tags/list has the tags that exist.",
+                "There is no container `a.b`. `recollect list --containers` has the tags that exist.",
+            ),
+            (
+                "There are no documents yet. Add one with POST /v3/documents.",
+                "There are no documents yet. Add one with `recollect add`.",
+            ),
+        ] {
+            let shown = hint_for_person(&json!({"hint": hint}));
+            assert_eq!(shown.as_deref(), Some(expected));
+        }
+        assert_eq!(hint_for_person(&json!({})), None);
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use api_client::{ApiError, StatusCode};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use service::verify_erasure_report;
 
 use super::api::{found, get};
-use super::output::{Outcome, Output, one_line, print_note, wrap_lines};
+use super::output::{Outcome, Output, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::ErasureReport;
 
@@ -26,9 +27,16 @@ pub(super) async fn run_erasure_report(options: ErasureReport) -> Result<Outcome
     let service = OpenService::open(&options.target, Purpose::Read).await?;
     let answer = found(get(&service.client, &path).await);
     service.close().await;
-    let Some(signed) = answer? else {
-        print_note(&format!("There is no deletion {id}."));
-        return Ok(Outcome::NothingFound);
+    let signed = match answer {
+        Ok(Some(signed)) => signed,
+        Ok(None) => {
+            print_note(&format!("There is no deletion {id}."));
+            return Ok(Outcome::NothingFound);
+        }
+        Err(ApiError::Refused(refusal)) if refusal.status == StatusCode::CONFLICT => {
+            bail!("the report is not ready yet; ask again about 18 minutes after the deletion")
+        }
+        Err(error) => return Err(error.into()),
     };
 
     match output.is_json {
@@ -94,7 +102,7 @@ fn format_report(output: &Output, signed: &Value) -> String {
     for (title, name) in [("Verified", "verification"), ("Not covered", "notCovered")] {
         text += "\n";
         let paragraph = format!("{title}: {}", field(name));
-        for line in wrap_lines(&paragraph, output.paragraph_width()) {
+        for line in output.wrap(&paragraph, 0) {
             text += &format!("{line}\n");
         }
     }

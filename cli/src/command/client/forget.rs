@@ -5,10 +5,11 @@ use api_client::{ApiClient, ApiError, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::api::{choose_container, document_path, found, get, live_memories, post};
-use super::output::{Outcome, Output, count, one_line, print_note};
+use super::output::{Outcome, Output, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Forget;
 use crate::command::confirm::{ask, check_terminal};
+use crate::counts::count;
 
 /// The most ids of one request (`/v4/memories/forget-matching`).
 const MAX_IDS: usize = 500;

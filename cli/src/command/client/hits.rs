@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::output::{Output, clean_text, one_line, wrap_lines};
+use super::output::{Output, clean_text, one_line};
 
 /// A result of a search: a memory, or a passage of a document.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,8 +62,7 @@ impl SearchHit {
 
     /// Returns the text in at most `max_lines` lines, each after `indent`.
     pub(super) fn quote(&self, output: &Output, indent: &str, max_lines: usize) -> String {
-        let width = output.paragraph_width().saturating_sub(indent.len());
-        let lines = wrap_lines(&self.text, width);
+        let lines = output.wrap(&self.text, indent.len());
         let mut lines = lines.iter().filter(|line| !line.is_empty());
         let mut text = String::new();
         for line in lines.by_ref().take(max_lines) {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::api::{get, named_or_all_tags, post, scoped_body};
+use super::api::{get, hint_for_person, named_or_all_tags, post, scoped_body};
 use super::output::{Outcome, Output, clean_text, one_line, short_time};
 use super::table::{Column, format_table};
 use super::target::{OpenService, Purpose};
@@ -207,8 +207,8 @@ fn page_note(pagination: &Value, shown: usize) -> String {
 }
 
 fn explain_empty(answer: &Value) -> String {
-    match answer["hint"].as_str() {
-        Some(hint) => format!("The list is empty: {}\n", clean_text(hint)),
+    match hint_for_person(answer) {
+        Some(hint) => format!("The list is empty: {hint}\n"),
         None => "The list is empty.\n".to_owned(),
     }
 }

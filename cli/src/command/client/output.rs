@@ -6,8 +6,11 @@ use std::process::ExitCode;
 use console::{Style, Term, measure_text_width};
 use serde_json::Value;
 
-/// The width of paragraphs where the terminal is wider, or where there is none.
+/// The width of paragraphs where the terminal is wider.
 const READABLE_WIDTH: usize = 100;
+
+/// The width below which no text is wrapped by its author.
+const MIN_WRAPPED_WIDTH: usize = 40;
 
 /// The outcome of a command, which its exit code tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,11 +72,18 @@ impl Output {
         self.terminal_width
     }
 
-    /// Returns the width of paragraphs.
-    pub(super) fn paragraph_width(&self) -> usize {
-        self.terminal_width
-            .unwrap_or(READABLE_WIDTH)
-            .clamp(30, READABLE_WIDTH)
+    /// Returns the lines of a text as they are shown behind `indent` columns. Without a terminal they are the lines
+    /// of the text.
+    pub(super) fn wrap(&self, text: &str, indent: usize) -> Vec<String> {
+        match self.terminal_width {
+            Some(width) => wrap_lines(text, width.clamp(30, READABLE_WIDTH) - indent),
+            None => {
+                let text = clean_text(text);
+                text.lines()
+                    .map(|line| line.trim_end().to_owned())
+                    .collect()
+            }
+        }
     }
 
     pub(super) fn bold(&self, text: &str) -> String {
@@ -144,10 +154,10 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Breaks a text into lines of at most `width` columns. Line breaks of the text stay.
-pub(super) fn wrap_lines(text: &str, width: usize) -> Vec<String> {
+/// Breaks a text into lines of at most `width` columns. Line breaks of the text stay, unless it was wrapped there.
+fn wrap_lines(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for paragraph in clean_text(text).lines() {
+    for paragraph in unwrap_lines(&clean_text(text)) {
         let mut line = String::new();
         for word in paragraph.split_whitespace() {
             let needed = measure_text_width(&line) + 1 + measure_text_width(word);
@@ -164,22 +174,51 @@ pub(super) fn wrap_lines(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Joins the lines of each paragraph that was wrapped at a width of its own. Code, tables, headings and the beginnings
+/// of list items keep their lines.
+fn unwrap_lines(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut joined: Vec<String> = Vec::new();
+    let mut is_code = false;
+    for paragraph in lines.chunk_by(|line, next| !line.trim().is_empty() && !next.trim().is_empty())
+    {
+        let widths = paragraph.iter().map(|line| measure_text_width(line));
+        let widest = widths.max().unwrap_or(0);
+        let mut previous = "";
+        for line in paragraph {
+            let is_fence = line.trim_start().starts_with("```");
+            let may_join = !is_code && !is_fence && is_wrapped(previous, line, widest);
+            match joined.last_mut() {
+                Some(last) if may_join => *last += &format!(" {}", line.trim()),
+                _ => joined.push((*line).to_owned()),
+            }
+            is_code ^= is_fence;
+            previous = line;
+        }
+    }
+    joined
+}
+
+/// Checks whether a line of a paragraph, which is `widest` columns wide, ends where it does because the first word of
+/// the next one had no room.
+fn is_wrapped(line: &str, next: &str, widest: usize) -> bool {
+    let word = next.split_whitespace().next().unwrap_or_default();
+    let needed = measure_text_width(line) + 1 + measure_text_width(word);
+    let is_full = widest >= MIN_WRAPPED_WIDTH && needed > widest;
+
+    let number = word.trim_end_matches(['.', ')']);
+    let is_numbered = number.len() < word.len() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let begins_item = is_numbered || ["-", "*", "+", "•"].contains(&word);
+    let is_block =
+        |line: &&str| line.starts_with("    ") || line.trim_start().starts_with(['#', '|', '>']);
+    let ends_sentence = line.trim_end().ends_with(['.', '!', '?', ':', ';']);
+    is_full && !begins_item && !ends_sentence && ![line, next].iter().any(is_block)
+}
+
 /// Returns a time in UTC to the minute, as in `2026-05-04 13:07`.
 pub(super) fn short_time(time: &str) -> String {
     let minutes = time.get(..16).unwrap_or(time);
     minutes.replace('T', " ")
-}
-
-/// Returns a number with its noun, as in `1 document` or `2 documents`.
-pub(super) fn count(number: usize, noun: &str) -> String {
-    let plural = match noun.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None => format!("{noun}s"),
-    };
-    match number {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {plural}"),
-    }
 }
 
 #[cfg(test)]
@@ -203,17 +242,41 @@ mod tests {
 
     #[test]
     fn paragraphs_fit_the_terminal_but_stay_readable() {
-        for (terminal, paragraph) in [(Some(80), 80), (Some(400), 100), (Some(5), 30), (None, 100)]
-        {
-            assert_eq!(Output::plain(terminal).paragraph_width(), paragraph);
+        let text = "word ".repeat(50);
+        for (terminal, widest) in [(80, 79), (400, 99), (5, 29)] {
+            let lines = Output::plain(Some(terminal)).wrap(&text, 0);
+            let width = lines.iter().map(String::len).max();
+            assert_eq!(width, Some(widest), "{terminal}");
         }
+        assert_eq!(Output::plain(None).wrap(&text, 4), [text.trim_end()]);
+        assert_eq!(
+            Output::plain(None).wrap("if x:\n    y", 4),
+            ["if x:", "    y"]
+        );
     }
 
     #[test]
-    fn numbers_have_the_right_form_of_their_noun() {
-        assert_eq!(count(1, "memory"), "1 memory");
-        assert_eq!(count(0, "memory"), "0 memories");
-        assert_eq!(count(2, "document"), "2 documents");
+    fn a_wrapped_paragraph_is_wrapped_anew() {
+        let text = "The ferry to Barreiro leaves the harbour\nat nine and comes back late in the\nevening. It is small and\nslow.";
+        let lines = [
+            "The ferry to Barreiro",
+            "leaves the harbour at",
+            "nine and comes back",
+            "late in the evening.",
+            "It is small and",
+            "slow.",
+        ];
+        assert_eq!(wrap_lines(text, 22), lines);
+        for kept in [
+            "Ada: I am on the ferry\nBob: I am in the office of the harbour master",
+            "- the first of the things that we have to buy\n- the second",
+            "The first line of two, which is a long line\n1. the first of the items",
+            "```\nlet a = one_two_three_four_five_six_seven_eight\nlet b = a\n```",
+            "| a | of the cells of this table this is the widest |\n| cell | cell |",
+            "# The rules of the harbour of the city of Lisbon\nThey apply to all",
+        ] {
+            assert_eq!(wrap_lines(kept, 60).join("\n"), kept);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::api::{choose_container, post};
-use super::output::{Outcome, Output, one_line, wrap_lines};
+use super::output::{Outcome, Output, one_line};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Profile;
 
@@ -58,7 +58,7 @@ fn format_section(output: &Output, title: &str, sentences: &Value) -> String {
     let sentences = sentences.as_array().into_iter().flatten();
     let mut text = String::new();
     for sentence in sentences.filter_map(Value::as_str) {
-        let lines = wrap_lines(sentence, output.paragraph_width() - 4);
+        let lines = output.wrap(sentence, 4);
         text += &format!("  • {}\n", lines.join("\n    "));
     }
     match text.is_empty() {

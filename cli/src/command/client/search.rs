@@ -3,9 +3,9 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::api::{post, scoped_body};
+use super::api::{hint_for_person, post, scoped_body};
 use super::hits::SearchHit;
-use super::output::{Outcome, Output, clean_text};
+use super::output::{Outcome, Output};
 use super::target::{OpenService, Purpose};
 use crate::arguments::{Search, SearchMode};
 
@@ -48,8 +48,8 @@ fn search_body(options: &Search) -> Value {
 
 /// Says that nothing was found, with the reason if the service knows one.
 pub(super) fn explain_nothing(answer: &Value) -> String {
-    match answer["hint"].as_str() {
-        Some(hint) => format!("Nothing was found: {}\n", clean_text(hint)),
+    match hint_for_person(answer) {
+        Some(hint) => format!("Nothing was found: {hint}\n"),
         None => "Nothing was found. Try other words, or a lower --threshold.\n".to_owned(),
     }
 }

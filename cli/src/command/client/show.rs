@@ -5,11 +5,10 @@ use api_client::ApiClient;
 use serde_json::{Value, json};
 
 use super::api::{document_path, found, get, live_memories};
-use super::output::{
-    Outcome, Output, clean_text, count, one_line, print_note, short_time, wrap_lines,
-};
+use super::output::{Outcome, Output, one_line, print_note, short_time};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Show;
+use crate::counts::count;
 
 /// The passages and memories that are shown without `--full`.
 const MAX_SHOWN: usize = 5;
@@ -88,10 +87,7 @@ fn format_head(output: &Output, document: &Value) -> String {
         row("metadata", &Value::from(metadata.clone()).to_string());
     }
     if let Some(summary) = document["summary"].as_str() {
-        text += &format!(
-            "\n{}\n",
-            wrap_lines(summary, output.paragraph_width()).join("\n")
-        );
+        text += &format!("\n{}\n", output.wrap(summary, 0).join("\n"));
     }
     text
 }
@@ -106,7 +102,7 @@ fn format_memories(output: &Output, document: &Value, is_full: bool) -> String {
     let mut text = format!("\n{}\n", output.bold(&title));
     for memory in memories.iter().take(max_shown(is_full)) {
         let sentence = memory["memory"].as_str().unwrap_or_default();
-        let lines = wrap_lines(sentence, output.paragraph_width() - 4);
+        let lines = output.wrap(sentence, 4);
         let id = output.dim(&one_line(memory["id"].as_str().unwrap_or_default()));
         text += &format!("  • {}  {id}\n", lines.join("\n    "));
     }
@@ -129,8 +125,8 @@ fn format_chunks(output: &Output, chunks: &Value, is_full: bool) -> String {
 }
 
 fn format_chunk(output: &Output, chunk: &Value, is_full: bool) -> String {
-    let content = clean_text(chunk["content"].as_str().unwrap_or_default());
-    let mut lines = wrap_lines(&content, output.paragraph_width() - 4);
+    let content = chunk["content"].as_str().unwrap_or_default();
+    let mut lines = output.wrap(content, 4);
     let max_lines = match is_full {
         true => usize::MAX,
         false => LINES,

@@ -7,9 +7,10 @@ use api_client::{ApiClient, ApiError, StatusCode};
 use serde_json::{Value, json};
 
 use super::api::{get, tags_of};
-use super::output::{Outcome, Output, clean_text, count, one_line};
+use super::output::{Outcome, Output, clean_text, one_line};
 use super::target::{OpenService, Purpose, target_arguments};
 use crate::arguments::Status;
+use crate::counts::count;
 
 /// The unfinished and failed documents that are looked at.
 const MAX_DOCUMENTS: usize = 1000;
@@ -31,16 +32,14 @@ struct ServiceStatus {
 
 pub(super) async fn run_status(options: Status) -> Result<Outcome> {
     let output = Output::stdout(options.output.json);
-    let service = OpenService::open(&options.target, Purpose::Read).await?;
     if options.health {
-        let name = service.name.clone();
-        let health = get(&service.client, "/health").await;
-        service.close().await;
-        health?;
-        output.print(&format!("{name} answers\n"))?;
+        let service = OpenService::open_for_health(&options.target).await?;
+        get(&service.client, "/health").await?;
+        output.print(&format!("{} answers\n", service.name))?;
         return Ok(Outcome::Done);
     }
 
+    let service = OpenService::open(&options.target, Purpose::Read).await?;
     let status = ServiceStatus::ask(&service, target_arguments(&options.target)).await?;
     service.close().await;
 

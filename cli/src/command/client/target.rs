@@ -100,6 +100,26 @@ impl OpenService {
         }
     }
 
+    /// Finds the service whose health is asked for, which needs no key. A data folder stands in for a server only if
+    /// the command line names it.
+    ///
+    /// # Errors
+    /// Fails if the address is none, or if the folder cannot be opened.
+    pub(super) async fn open_for_health(options: &TargetOptions) -> Result<Self> {
+        match find_place(options)? {
+            Place::Folder(folder) => open_folder(options, &folder, Purpose::Read).await,
+            Place::Server { url, .. } | Place::ServerOrFolder { url, .. } => {
+                let client = ApiClient::over_http(&url)?;
+                Ok(Self {
+                    name: client.address().to_owned(),
+                    client,
+                    folder: None,
+                    workers: None,
+                })
+            }
+        }
+    }
+
     /// Ends the work of this process. What is unfinished is done by the next one.
     pub(super) async fn close(self) {
         if let Some(workers) = self.workers {

@@ -18,10 +18,11 @@ use super::add::find::{FoundFile, find_files};
 use super::add::send::{Accepted, Sender, Source};
 use super::add::wait::{Processed, wait_for_all};
 use super::api::{document_path, found};
-use super::output::{Outcome, Output, count, one_line, print_note};
+use super::output::{Outcome, Output, one_line, print_note};
 use super::target::{OpenService, Purpose};
 use crate::arguments::Watch;
 use crate::command::wait_for_interrupt;
+use crate::counts::count;
 
 /// The time and size of a file, by which a changed content is recognized.
 type Stamp = (Option<SystemTime>, u64);
