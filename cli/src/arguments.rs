@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use domain::Secret;
+use domain::{ContainerTag, Error, Secret};
 use edge::{AllowedOrigins, ProviderNames};
 use processor::ContentReaders;
 use reader::LocalReader;
@@ -39,13 +39,24 @@ pub use mcp::{
 pub use stack::{ChangeOptions, Deploy, Doctor, Recover, Rollback, StackChoice, StackOptions};
 pub use transfer::{Backup, Export, FileFormat, Import, Owner, Place};
 
+/// Reads a container tag of the command line. An empty one names none.
+fn parse_tag(text: &str) -> Result<String, String> {
+    match ContainerTag::parse(text) {
+        Err(Error::Invalid { issues, .. }) if !text.is_empty() => {
+            let rules: Vec<String> = issues.into_iter().map(|issue| issue.message).collect();
+            Err(rules.join("; "))
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
 /// The port of the server on this machine, where commands look for it.
 pub const DEFAULT_PORT: u16 = 8787;
 
 /// Memory and document service for AI agents.
 ///
-/// Without a subcommand it serves. Everything it knows lies in one data folder; delete the folder
-/// to start over. Start with `recollect add FOLDER`, then `recollect ask QUESTION`.
+/// Without a subcommand it serves. All data is in one folder; delete the folder to start over.
+/// Start with `recollect add FOLDER`, then `recollect ask QUESTION`.
 #[derive(Debug, Parser)]
 #[command(name = "recollect", version, max_term_width = 100)]
 pub struct Cli {
@@ -64,7 +75,7 @@ pub enum Command {
     /// A command that calls the API.
     #[command(flatten)]
     Client(ClientCommand),
-    /// Serve the interface and process documents, until Ctrl-C
+    /// Run the server: answer the API and process documents, until Ctrl-C
     Serve(Serve),
     /// Ingest a few bundled files and answer questions about them
     ///
@@ -74,14 +85,14 @@ pub enum Command {
     Demo(Demo),
     /// Create, list, disable and enable API keys
     Keys(Keys),
-    /// Write a container down, with documents, chunks and memories, as JSON lines
+    /// Export a container, with documents, chunks and memories, as JSON lines
     ///
     /// The file has everything that is stored of the container. `import` makes the same container
     /// of it again, under the same ids, on this machine or another one. It may run while a server
     /// runs on the same data folder. Documents that cannot be read are left out and named, and the
     /// exit code is 3.
     Export(Export),
-    /// Read an export back, or memories of mem0, or threads and facts of Zep
+    /// Read an export back, or files of the hosted service, mem0 or Zep
     ///
     /// Existing data is kept. Repeating an import changes nothing, and continues one that was
     /// interrupted. Conversations, and documents that were not done, are queued for a running
@@ -275,8 +286,8 @@ pub struct Serve {
     )]
     pub bind: IpAddr,
     /// The address at which clients reach this server, for links to files and uploads; the address
-    /// it listens on when left out. With one of another machine's the key `local` does not work.
-    /// Set it behind a proxy
+    /// it listens on when left out. If it is the address of another machine, the key `local` does
+    /// not work. Set it when the server is behind a proxy
     #[arg(long, env = "RECOLLECT_PUBLIC_URL", value_name = "URL")]
     pub public_url: Option<String>,
     /// The origins of web pages that may call the API with an API key, as in
@@ -306,8 +317,7 @@ pub struct Serve {
         value_name = "MB"
     )]
     pub cache_mb: usize,
-    /// Megabytes of request bodies and files on their way at a time; what finds no room is answered
-    /// 503
+    /// Megabytes of request bodies and files held in memory at once; requests beyond that get a 503
     #[arg(long, env = "RECOLLECT_BODY_MB", default_value_t = DEFAULT_BODY_BYTES / 1024 / 1024, value_name = "MB")]
     pub body_mb: usize,
     /// What to log, as in `info` or `search=debug,warn`; to standard error

@@ -134,7 +134,7 @@ fn values_that_cannot_be_read_are_clear_errors() {
             "203.0.113.7",
         ),
         (&["keys", "create", "--org", "Not An Org!"], "org"),
-        (&["keys", "create", "--tag", "no spaces"], "containerTag"),
+        (&["keys", "create", "--tag", "no spaces"], "--tag"),
         (&["keys", "disable", "not an id"], "not an id"),
         (&["fly"], "fly"),
     ];

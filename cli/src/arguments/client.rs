@@ -82,9 +82,9 @@ pub struct Completions {
 /// `recollect manual`.
 #[derive(Debug, Clone, Args)]
 pub struct Manual {
-    /// The command; the program itself when left out
+    /// The command, as in `add` or `keys create`; the program itself when left out
     #[arg(value_name = "COMMAND")]
-    pub command: Option<String>,
+    pub command: Vec<String>,
 }
 
 /// The file of profiles.

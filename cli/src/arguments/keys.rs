@@ -3,8 +3,8 @@
 use clap::builder::ArgPredicate;
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Place;
 use super::stack::STACK_ORGANIZATION;
+use super::{Place, parse_tag};
 
 /// `recollect keys`.
 #[derive(Debug, Clone, Args)]
@@ -37,7 +37,8 @@ pub enum KeyAction {
             long = "tag",
             visible_alias = "tags",
             value_name = "TAG",
-            value_delimiter = ','
+            value_delimiter = ',',
+            value_parser = parse_tag
         )]
         tags: Vec<String>,
         /// After how many days the key stops working, 1 to 365; never when left out

@@ -14,7 +14,11 @@ pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address)
         .await
-        .with_context(|| format!("listen on {address}"))?;
+        .with_context(|| {
+            format!(
+                "cannot listen on {address}; if another server runs there, choose another port with --port"
+            )
+        })?;
     let system =
         LocalSystem::open(&options.data.data, options.data.power_cut.durability, None).await?;
     let interrupted = wait_for_interrupt()?;

@@ -13,7 +13,7 @@ pub(in crate::command) fn check_terminal() -> Result<()> {
     if std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         return Ok(());
     }
-    bail!("nobody can be asked here; add --yes to go on without a question");
+    bail!("cannot ask here (no terminal); use --yes to skip the question");
 }
 
 /// Asks on the terminal whether to go on.

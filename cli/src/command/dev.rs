@@ -41,7 +41,7 @@ pub(super) async fn run_dev(options: Dev) -> Result<()> {
     };
     let address = SocketAddr::new(bind, options.aws_port);
     let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("listen on {address}, where containers reach this machine: see --bind")
+        format!("cannot listen on {address}, where containers reach this machine: see --bind")
     })?;
     let endpoint = endpoint_url(listener.local_addr()?);
     let variables = write_variables(&system, &endpoint, &options.data.data)?;

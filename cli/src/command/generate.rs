@@ -24,16 +24,19 @@ pub(super) fn print_completions(options: &Completions) -> Result<()> {
 pub(super) fn print_manual(options: &Manual) -> Result<()> {
     let mut command = Cli::command();
     command.build();
-    let command = match &options.command {
-        None => command,
-        Some(name) => match command.find_subcommand(name) {
+    for name in &options.command {
+        command = match command.find_subcommand(name) {
             Some(subcommand) => subcommand.clone(),
-            None => bail!("there is no command {name}; `recollect --help` lists them"),
-        },
-    };
+            None => bail!(
+                "there is no command {}; `recollect --help` lists them",
+                options.command.join(" ")
+            ),
+        };
+    }
 
+    let source = format!("{PROGRAM} {}", env!("CARGO_PKG_VERSION"));
     let mut page = Vec::new();
-    Man::new(command).render(&mut page)?;
+    Man::new(command).source(source).render(&mut page)?;
     io::stdout().lock().write_all(&page)?;
     Ok(())
 }

@@ -18,7 +18,11 @@ pub(super) async fn run_recall(options: Recall) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address)
         .await
-        .with_context(|| format!("listen on {address}; choose another port with --port"))?;
+        .with_context(|| {
+            format!(
+                "cannot listen on {address}; if another server runs there, choose another port with --port"
+            )
+        })?;
 
     let deployment = Deployment::from_environment()
         .await

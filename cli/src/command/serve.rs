@@ -19,7 +19,9 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
     let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
     let listener = TcpListener::bind(address).await.with_context(|| {
-        format!("listen on {address}; another server may run there: choose another with --port")
+        format!(
+            "cannot listen on {address}; if another server runs there, choose another port with --port"
+        )
     })?;
 
     let public_url = options

@@ -73,6 +73,25 @@ fn a_command_uses_the_running_server_and_otherwise_the_data_folder() {
 }
 
 #[test]
+fn the_health_of_a_server_is_not_that_of_a_data_folder() {
+    let world = World::new();
+    world.succeed(&["add", "--text", "The ferry leaves at nine."]);
+    assert_eq!(world.run(&["status"]).code, Some(0));
+    let health = world.run(&["status", "--health"]);
+    assert_eq!(health.code, Some(1), "{health:?}");
+    assert!(
+        health.stderr.contains("cannot reach http://127.0.0.1:1"),
+        "{health:?}"
+    );
+    let named = world.run(&["status", "--health", "--data", ".recollect"]);
+    assert_eq!(named.code, Some(0), "{named:?}");
+
+    let server = world.start_server();
+    let health = world.run(&["status", "--health", "--url", &server.url]);
+    assert_eq!(health.stdout, format!("{} answers\n", server.url));
+}
+
+#[test]
 fn a_key_comes_from_a_file_or_the_environment() {
     let world = World::with_server();
     let data = world.path("data").display().to_string();
@@ -112,10 +131,18 @@ fn the_command_line_is_refused_with_code_2_before_anything_happens() {
         &["search", "x", "--url", "http://a", "--data", "b"],
         &["list", "--memories", "--containers"],
         &["completions", "cmd"],
+        &["add", "x", "--tag", "bad tag!"],
+        &["search", "x", "--tag", "a,b c"],
     ] {
         let ended = world.run(arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
     }
+    let refused = world.run(&["add", "x", "--tag", "bad tag!"]);
+    assert!(refused.stderr.contains("--tag"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("1 to 100 characters"),
+        "{refused:?}"
+    );
     let missing = world.run(&["add", "gone.md"]);
     assert_eq!(missing.code, Some(1));
     assert!(missing.stderr.contains("gone.md"), "{missing:?}");
@@ -163,7 +190,16 @@ fn completions_and_the_manual_know_every_command() {
             .succeed(&["manual", "add"])
             .contains("\\-\\-own\\-words")
     );
-    assert_eq!(world.run(&["manual", "fly"]).code, Some(1));
+    let page = world.succeed(&["manual", "keys", "create"]);
+    let source = format!("\"recollect {}", env!("CARGO_PKG_VERSION"));
+    assert!(
+        page.contains(".TH recollect-keys-create 1") && page.contains(&source),
+        "{page}"
+    );
+    assert!(page.contains("\\-\\-expires\\-days"), "{page}");
+    for unknown in [&["manual", "fly"][..], &["manual", "keys", "fly"]] {
+        assert_eq!(world.run(unknown).code, Some(1), "{unknown:?}");
+    }
 }
 
 #[test]

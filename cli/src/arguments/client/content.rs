@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{OutputOptions, TargetOptions};
+use crate::arguments::parse_tag;
 
 /// `recollect add`.
 #[derive(Debug, Clone, Args)]
@@ -37,7 +38,7 @@ pub struct Add {
 pub struct Marking {
     /// The container tag, which names a person, a project or a topic; the default container when
     /// left out
-    #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG")]
+    #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG", value_parser = parse_tag)]
     pub tag: Option<String>,
     /// A property of the content; may be repeated. Numbers, true and false become such values
     #[arg(long, short, value_name = "KEY=VALUE", value_parser = parse_property)]
@@ -50,7 +51,7 @@ pub struct Marking {
 /// `recollect watch`.
 #[derive(Debug, Clone, Args)]
 pub struct Watch {
-    /// The folder
+    /// The folder, or a single file
     #[arg(value_name = "FOLDER")]
     pub folder: PathBuf,
     /// The marks of the content.
@@ -86,7 +87,7 @@ pub struct Forget {
     #[arg(long, conflicts_with = "query")]
     pub document: bool,
     /// The container tag; not needed if there is one container only
-    #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG")]
+    #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG", value_parser = parse_tag)]
     pub tag: Option<String>,
     /// The similarity that a memory needs, with --query
     #[arg(long, value_name = "0..1", default_value_t = 0.5)]

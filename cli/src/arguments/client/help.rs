@@ -14,7 +14,7 @@ pub(super) const SEARCH_EXAMPLES: &str = "\
 Examples:
   recollect search deposit for a sailing boat
   recollect search --tag ada --mode memories tea
-  recollect search --json -n 3 deposit | jq -r '.results[].chunk'
+  recollect search --json -n 3 deposit | jq -r '.results[] | .memory // .chunk'
 
 Exit codes: 0 found, 1 failure, 2 wrong usage, 4 nothing found";
 
@@ -99,4 +99,5 @@ Examples:
 pub(in crate::arguments) const MANUAL_EXAMPLES: &str = "\
 Examples:
   recollect manual | man -l -
-  recollect manual add > recollect-add.1";
+  recollect manual add > recollect-add.1
+  recollect manual keys create | man -l -";

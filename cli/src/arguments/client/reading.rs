@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{OutputOptions, TargetOptions};
+use crate::arguments::parse_tag;
 
 /// `recollect search`.
 #[derive(Debug, Clone, Args)]
@@ -18,7 +19,8 @@ pub struct Search {
         short,
         env = "RECOLLECT_TAG",
         value_name = "TAG",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = parse_tag
     )]
     pub tag: Vec<String>,
     /// The most results
@@ -67,7 +69,8 @@ pub struct Ask {
         short,
         env = "RECOLLECT_TAG",
         value_name = "TAG",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = parse_tag
     )]
     pub tag: Vec<String>,
     /// The most memories and passages together
@@ -91,7 +94,7 @@ pub struct Ask {
 #[derive(Debug, Clone, Args)]
 pub struct Profile {
     /// The container tag; not needed if there is one container only
-    #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG")]
+    #[arg(long, short, env = "RECOLLECT_TAG", value_name = "TAG", value_parser = parse_tag)]
     pub tag: Option<String>,
     /// The form of the output.
     #[command(flatten)]
@@ -116,7 +119,8 @@ pub struct List {
         short,
         env = "RECOLLECT_TAG",
         value_name = "TAG",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = parse_tag
     )]
     pub tag: Vec<String>,
     /// Only documents with this status, as in `done` or `failed`; may be repeated
@@ -196,7 +200,8 @@ pub struct ErasureReport {
 /// `recollect status`.
 #[derive(Debug, Clone, Args)]
 pub struct Status {
-    /// Only ask whether the server answers, which needs no key
+    /// Only ask whether the server answers, which needs no key. A data folder is asked only with
+    /// --data
     #[arg(long, conflicts_with = "json")]
     pub health: bool,
     /// The form of the output.

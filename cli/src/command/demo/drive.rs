@@ -48,7 +48,11 @@ pub(super) async fn run_drive_demo(
     let address = SocketAddr::from(([127, 0, 0, 1], options.port));
     let listener = TcpListener::bind(address)
         .await
-        .with_context(|| format!("listen on {address}; choose another with --port"))?;
+        .with_context(|| {
+            format!(
+                "cannot listen on {address}; if another server runs there, choose another port with --port"
+            )
+        })?;
     let public_url = format!("http://{}", listener.local_addr()?);
     let system = LocalSystem::open(folder, options.power_cut.durability, Some(&public_url)).await?;
     let external_services = demo_outside(&drive, &public_url)?;
