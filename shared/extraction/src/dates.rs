@@ -88,7 +88,7 @@ pub(crate) fn find_dates(
         } else if previous == "since" {
             DateDirection::Past
         } else {
-            direction
+            direction_at(clause, at, direction)
         };
 
         let next = if could_begin_date(clause.lower_at(at)) {
@@ -122,6 +122,22 @@ pub(crate) fn find_dates(
     }
 
     found
+}
+
+/// Returns the direction of a date at `at` in a clause whose dates lie in a direction. Words close to
+/// a day or month say it better than the first verb of the clause.
+fn direction_at(clause: Clause<'_>, at: usize, direction: DateDirection) -> DateDirection {
+    let is_calendar_date =
+        || parse_month(clause.lower_at(at)).is_some() || parse_day(clause.lower_at(at)).is_some();
+    match direction {
+        DateDirection::Past if is_calendar_date() && tense::is_coming_at(clause, at) => {
+            DateDirection::Future
+        }
+        DateDirection::Either if is_calendar_date() && tense::is_yearly_at(clause, at) => {
+            DateDirection::Future
+        }
+        direction => direction,
+    }
 }
 
 /// The most words between `born` and a date: `born on the 3rd of March`.

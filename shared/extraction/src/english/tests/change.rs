@@ -398,3 +398,30 @@ fn the_next_message_may_correct_a_date_or_a_name() {
         2
     );
 }
+
+#[test]
+fn the_nearest_verb_tells_the_side_of_a_date() {
+    for (text, expected) in [
+        // Said in April 2025.
+        ("I accepted the offer and start on June 1", "2025-06-01"),
+        (
+            "flight got cancelled, now we leave on 14 June",
+            "2025-06-14",
+        ),
+        ("got the visa, flying out on june 2", "2025-06-02"),
+        ("they moved my start date to June 1", "2025-06-01"),
+        ("finished my thesis, defense is on may 12", "2025-05-12"),
+        (
+            "my sister accepted the job and starts on May 1",
+            "2025-05-01",
+        ),
+        ("bday is on the 9th of dec", "2025-12-09"),
+        ("I went hiking on may 12", "2024-05-12"),
+        ("I was in Rome from May 2 to May 5", "2024-05-05"),
+        ("I had blood tests on May 3", "2024-05-03"),
+        ("stopped smoking and drinking on june 2", "2024-06-02"),
+    ] {
+        let texts: Vec<_> = user(text).into_iter().map(|found| found.text).collect();
+        assert!(texts.concat().contains(expected), "{text}: {texts:?}");
+    }
+}
