@@ -40,7 +40,7 @@ use grammar::{ParsedClause, SubjectKind};
 pub(crate) use instruction::{is_open_standing_phrase, is_order};
 pub(crate) use reader::SentenceReader;
 pub(crate) use remark::{
-    RemarkContext, is_relative, is_telling_answer, render_instruction, render_remark,
+    RemarkContext, is_clause, is_relative, is_telling_answer, render_instruction, render_remark,
 };
 use topic::KnownTopic;
 

@@ -92,6 +92,7 @@ impl MessageReader<'_> {
                 continue;
             }
 
+            is_supposition = read.ends_in_supposition;
             let from = self.rules.statements().len();
             self.read_remark(&part, &read, announces_list && at + 1 == count);
             let is_interrupted = read.kind == RemarkKind::Question;

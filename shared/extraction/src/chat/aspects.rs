@@ -396,6 +396,7 @@ mod tests {
             text: text.to_owned(),
             kind: RemarkKind::Statement,
             lower: LowerText::new(text),
+            ends_in_supposition: false,
         };
         let change = find_aspect_change(&remark, language);
         change.map_or(Vec::new(), |change| change.aspects)

@@ -8,12 +8,14 @@ use text::Language;
 use super::remarks::{Remark, count_units};
 use super::spelling::spell_out;
 use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char};
-use crate::english::{is_open_standing_phrase, is_order};
+use crate::english::{is_clause, is_open_standing_phrase, is_order};
 use crate::sentences::BlockKind;
 
 /// The fewest words of a remark that says something. Two characters of a script without spaces
 /// count as a word.
 const MIN_UNITS: usize = 2;
+/// The fewest words of what a remark tells before it supposes something.
+const MIN_UNITS_BEFORE_SUPPOSITION: usize = 3;
 /// The most words of a quotation that is a name or a term rather than somebody's words.
 const MAX_QUOTED_TERM_WORDS: usize = 2;
 /// The same in characters, in scripts without spaces.
@@ -45,6 +47,8 @@ pub(crate) struct ReadRemark {
     pub(crate) kind: RemarkKind,
     /// The words in lower case.
     pub(super) lower: LowerText,
+    /// True if a supposition follows the words, which is left out.
+    pub(crate) ends_in_supposition: bool,
 }
 
 #[cfg(test)]
@@ -55,6 +59,7 @@ impl ReadRemark {
             text: text.to_owned(),
             kind: RemarkKind::Statement,
             lower: LowerText::new(text),
+            ends_in_supposition: false,
         }
     }
 }
@@ -70,15 +75,61 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
             text: told.to_owned(),
             kind: RemarkKind::Statement,
             lower: LowerText::new(told),
+            ends_in_supposition: false,
         };
     }
 
     let lower = LowerText::new(core);
     let kind = find_kind(remark, core, &lower, language);
+    if kind == RemarkKind::Supposition
+        && !remark.is_ironic
+        && language == Language::English
+        && let Some(end) = end_before_supposition(core, &lower, words)
+    {
+        let told = strip_empty_words(&core[..end], words);
+        return ReadRemark {
+            text: told.to_owned(),
+            kind: RemarkKind::Statement,
+            lower: LowerText::new(told),
+            ends_in_supposition: true,
+        };
+    }
 
     let mut text = core.to_owned();
     text.extend(full_stop_after(&spelled, core));
-    ReadRemark { text, kind, lower }
+    ReadRemark {
+        text,
+        kind,
+        lower,
+        ends_in_supposition: false,
+    }
+}
+
+/// Returns the end of what a remark tells before a clause that supposes something: `i live in Leeds`
+/// of `i live in Leeds but might be moving to Hull`.
+fn end_before_supposition(core: &str, lower: &LowerText, words: &ChatWords) -> Option<usize> {
+    let at = words.suppositions.find(lower)?;
+    let is_opening = words
+        .supposition_openings
+        .opening_len(&lower.text)
+        .is_some();
+    let is_joint = |word: &str| matches!(word, "and" | "but" | "so" | "though" | "although");
+    let joint = lower.words.iter().rev().find(|word| {
+        word.start <= at
+            && (is_joint(&lower.text[word.start..word.end]) || follows_comma(lower, word))
+    })?;
+    let end = joint.start;
+    let told = lower.text[..end].trim_end_matches([' ', ',']);
+    let is_told = !is_opening
+        && lower.text.len() == core.len()
+        && count_units(told) >= MIN_UNITS_BEFORE_SUPPOSITION
+        && is_clause(told);
+    is_told.then_some(told.len())
+}
+
+/// Checks whether a comma stands right before a word.
+fn follows_comma(lower: &LowerText, word: &Range<usize>) -> bool {
+    lower.text[..word.start].trim_end().ends_with(',')
 }
 
 /// Returns a text with one space in place of several, which a resolved correction leaves behind.
@@ -130,17 +181,17 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, language: Langu
         || words.question_endings.ending_len(&lower.text).is_some()
     {
         RemarkKind::Question
-    } else if words.request_openings.opening_len(&lower.text).is_some()
-        || words.request_words.occur_in(lower)
-    {
+    } else if words.request_words.occur_in(lower) {
         RemarkKind::Request
-    } else if remark.is_ironic
-        || words.suppositions.occur_in(lower)
-        || words
-            .supposition_openings
-            .opening_len(&lower.text)
-            .is_some()
+    } else if words
+        .supposition_openings
+        .opening_len(&lower.text)
+        .is_some()
     {
+        RemarkKind::Supposition
+    } else if words.request_openings.opening_len(&lower.text).is_some() {
+        RemarkKind::Request
+    } else if remark.is_ironic || words.suppositions.occur_in(lower) {
         RemarkKind::Supposition
     } else {
         RemarkKind::Statement

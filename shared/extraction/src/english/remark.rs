@@ -53,6 +53,13 @@ pub(crate) fn is_relative(lower: &str) -> bool {
     relation_attribute(lower).is_some() || vocabulary().kept_animals.has(lower)
 }
 
+/// Checks whether a text has a subject and a verb.
+pub(crate) fn is_clause(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words = split_words(text, &lower);
+    parse_clause(Clause { words: &words }).is_some()
+}
+
 /// Writes an instruction as a sentence with the speaker's name.
 pub(crate) fn render_instruction(text: &str, conversation: Conversation<'_>) -> String {
     let lower = text.to_ascii_lowercase();

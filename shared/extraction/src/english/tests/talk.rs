@@ -264,3 +264,52 @@ fn a_named_relative_is_a_subject_together_with_the_speaker() {
         assert_eq!(statements[0].text, expected);
     }
 }
+
+/// Checks that every text has the statements beside it.
+fn check_texts(cases: &[(&str, &str)]) {
+    let found: Vec<_> = cases
+        .iter()
+        .map(|(text, _)| {
+            let texts = user(text).into_iter().map(|found| found.text);
+            (*text, texts.collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    let wrong: Vec<_> = found
+        .iter()
+        .zip(cases)
+        .filter(|(found, case)| found.1 != case.1)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_supposition_hides_only_its_own_clause() {
+    check_texts(&[
+        (
+            "I live in Leeds but might be moving to Hull",
+            "User lives in Leeds.",
+        ),
+        (
+            "i have two kids, maybe a third one soon",
+            "User has two kids.",
+        ),
+        (
+            "i'm a nurse and not sure if i should eat before my shift",
+            "User is a nurse.",
+        ),
+        (
+            "got my dream job at NASA!!",
+            "User got their dream job at NASA.",
+        ),
+        ("maybe i have two kids", ""),
+        ("i might be moving to Hull", ""),
+        ("my wife and I might be moving to Hull", ""),
+        ("i had a dream that i lived in Paris", ""),
+        ("i dreamt i was a pilot and we had a boat", ""),
+        ("imagine i'm a pilot, how long are shifts", ""),
+        ("imagine i'm a vegan", ""),
+        ("assume i'm 65, when can i retire", ""),
+        ("unless i'm pregnant, can i take it", ""),
+        ("in case i'm diabetic", ""),
+    ]);
+}
