@@ -273,11 +273,15 @@ fn continues_clause(before: &str, words: &ChatWords) -> bool {
         return true;
     }
 
+    let is_own = words
+        .first_person_subjects
+        .opening_len(before.trim_start())
+        .is_some();
     nearest_first.take(SUBORDINATE_WORDS).any(|word| {
         matches!(
             word,
             "since" | "when" | "if" | "after" | "before" | "while" | "until" | "once"
-        )
+        ) || !is_own && matches!(word, "told" | "tells" | "telling")
     })
 }
 

@@ -77,14 +77,22 @@ fn is_reported(clause: Clause<'_>, at: usize) -> bool {
 
     let is_near = ends_with_report(at - that_len)
         || that_len == 1 && (at.saturating_sub(3)..at).any(ends_with_report);
-    let is_known_reporter = matches!(
-        lead_clause.lower_at(0),
-        "i" | "we" | "please" | "keep" | "remember" | "note" | "my" | "the" | "just"
-    ) || clause.match_phrase(0, "do n't forget").is_some();
+    let is_known_reporter = match lead_clause.lower_at(0) {
+        "i" | "we" | "please" | "keep" | "remember" | "note" | "just" => true,
+        "my" | "the" => !quotes_somebody(lead_clause),
+        _ => false,
+    } || clause.match_phrase(0, "do n't forget").is_some();
     let is_negated = lead_clause.contains_any(&["not", "n't", "never"])
         && clause.match_phrase(0, "do n't forget").is_none();
 
     is_near && is_known_reporter && !is_negated && !is_supposition(lead_clause)
+}
+
+/// Checks whether the words before tell what somebody says who does not have to know: `my ex said`,
+/// but not `my doctor said`.
+fn quotes_somebody(lead_clause: Clause<'_>) -> bool {
+    let is_said = lead_clause.contains_any(&["claims", "said", "say", "says", "tells", "told"]);
+    is_said && !lead_clause.has_word_in(&vocabulary().authorities)
 }
 
 /// Checks whether a clause with a subject of its own may begin at `at`.

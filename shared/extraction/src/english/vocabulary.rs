@@ -188,6 +188,8 @@ vocabulary! {
     change_verbs: WordList = "change verbs",
     /// Words that report the fact after them.
     reports: PhraseList = "reports",
+    /// People, places and papers whose word about somebody is a fact.
+    authorities: WordList = "authorities",
     /// Words that ask to take notice.
     notice_words: WordList = "notice words",
     /// Verbs whose past form expresses a mood or talk rather than an event.

@@ -313,3 +313,21 @@ fn a_supposition_hides_only_its_own_clause() {
         ("in case i'm diabetic", ""),
     ]);
 }
+
+#[test]
+fn what_others_say_of_the_speaker_is_no_fact_unless_they_know() {
+    check(&[
+        ("my ex said i'm a narcissist", ""),
+        ("my neighbor said I'm allergic to work", ""),
+        ("my dad told everyone i'm a lawyer", ""),
+        ("my doctor said i'm diabetic", "user | diabetic | diabetic"),
+        (
+            "my test results say i'm diabetic",
+            "user | diabetic | diabetic",
+        ),
+        (
+            "the main thing to remember is that I'm diabetic",
+            "user | diabetic | diabetic",
+        ),
+    ]);
+}
