@@ -275,11 +275,11 @@ fn can_be_age(lower: &str) -> bool {
     is_number_word(lower) || years.parse::<u16>().is_ok_and(|years| years <= MAX_AGE)
 }
 
-/// Checks whether the words after `study` are a subject or a school rather than a place, a time or a
-/// manner.
+/// Checks whether the words after `study` are a subject, a school or a town rather than another place, a time
+/// or a manner.
 fn is_study(rest: Clause<'_>) -> bool {
     let first = rest.lower_at(0);
-    let is_school = first == "at" && starts_with_capital(rest, 1);
+    let is_school = matches!(first, "at" | "in") && starts_with_capital(rest, 1);
     let is_manner = matches!(
         first,
         "hard" | "harder" | "best" | "better" | "late" | "there"
