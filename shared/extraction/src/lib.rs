@@ -28,7 +28,7 @@ use std::ops::Range;
 use domain::{Attribution, MemoryKind, SourceMedium, Statement, Timestamp, Trust};
 
 use english::{Conversation, SentenceReader};
-use text::{Language, detect_language};
+use text::{Language, LanguageGuess, detect_language, guess_language};
 
 pub use dates::DayRange;
 pub use orders::is_order_to_model;
@@ -141,6 +141,9 @@ pub fn parse_person_name(sender: &str) -> Option<&str> {
     quoted::parse_person_name(sender)
 }
 
+/// The length of a speaker's messages, in bytes, from which their language is detected.
+const MAX_LANGUAGE_BYTES: usize = 1_500;
+
 /// Returns a text in the usual spelling of its language: `im` becomes `i'm`. Statements are in this
 /// spelling.
 pub fn spell_out(text: &str) -> Cow<'_, str> {
@@ -158,8 +161,9 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let passages = source.passages.iter().enumerate();
     for (at, passage) in passages.filter(|(_, passage)| passage.role != Role::Other) {
         let trust = source.trust_of(passage);
+        let guess = guess_language(passage.text);
+        let language = find_language(passage, guess, &source.passages);
         // A play that the user has begun goes on until the user ends it.
-        let language = detect_language(passage.text);
         let is_own_message = passage.role == Role::User && trust.is_own_words();
         if is_own_message {
             is_made_up = chat::is_made_up(passage.text, language, is_made_up);
@@ -235,6 +239,37 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     statements.retain(|_| !repetitions.next().unwrap_or(false));
 
     statements
+}
+
+/// Returns the language of a passage. If its own words do not show it, that of all messages of its
+/// speaker counts: `bin dachdecker`.
+fn find_language(
+    passage: &Passage<'_>,
+    guess: LanguageGuess,
+    passages: &[Passage<'_>],
+) -> Language {
+    if guess.is_clear || passage.role != Role::User {
+        return guess.language;
+    }
+
+    let is_same = |other: &&Passage<'_>| {
+        other.role == Role::User && other.speaker == passage.speaker && other.origin.is_none()
+    };
+    let mut messages = String::new();
+    for message in passages.iter().filter(is_same) {
+        if messages.len() > MAX_LANGUAGE_BYTES {
+            break;
+        }
+        messages.push_str(message.text);
+        messages.push('\n');
+    }
+
+    let usual = guess_language(&messages);
+    if usual.is_clear {
+        usual.language
+    } else {
+        guess.language
+    }
 }
 
 /// Corrects the last statement of the same speaker that has the number which a message corrects:

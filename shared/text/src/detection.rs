@@ -17,6 +17,9 @@ const MAX_MARKERS: usize = 3;
 /// word of any language.
 const MIN_STOP_WORDS: u32 = 2;
 
+/// The score from which a language in Latin script is clear: more than one word indicates it.
+const MIN_CLEAR_SCORE: u32 = 3;
+
 /// The words and letters that indicate the languages in Latin script.
 #[derive(Default)]
 struct DetectionWords {
@@ -71,13 +74,29 @@ impl DetectionWords {
 /// The script decides first. A text in Latin script has the language of most of its common words;
 /// if they are of none of the languages that have common words, its stop words decide.
 pub fn detect_language(text: &str) -> Language {
+    guess_language(text).language
+}
+
+/// The language of a text, as far as it can be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LanguageGuess {
+    /// The language that is most likely.
+    pub language: Language,
+    /// False if at most a word indicates the language.
+    pub is_clear: bool,
+}
+
+/// Detects the language of a text like [`detect_language`], and says whether it is clear.
+pub fn guess_language(text: &str) -> LanguageGuess {
     let mut scripts = ScriptCounts::default();
     for c in text.chars().filter(|c| c.is_alphabetic()).take(MAX_LETTERS) {
         scripts.count_letter(c);
     }
-    scripts
-        .dominant_language()
-        .unwrap_or_else(|| detect_latin_language(text))
+    let dominant = scripts.dominant_language().map(|language| LanguageGuess {
+        language,
+        is_clear: true,
+    });
+    dominant.unwrap_or_else(|| guess_latin_language(text))
 }
 
 /// The number of letters of a text in each script.
@@ -159,7 +178,7 @@ impl ScriptCounts {
     }
 }
 
-fn detect_latin_language(text: &str) -> Language {
+fn guess_latin_language(text: &str) -> LanguageGuess {
     let indicators = DetectionWords::shared();
     let mut scores = [0u32; Language::ALL.len()];
 
@@ -182,10 +201,14 @@ fn detect_latin_language(text: &str) -> Language {
         }
     }
 
-    match best_language(&scores) {
-        Some(Language::Other) => detect_by_stop_words(text),
-        Some(language) => language,
-        None => Language::English,
+    let best = best_language(&scores);
+    LanguageGuess {
+        language: match best {
+            Some(Language::Other) => detect_by_stop_words(text),
+            Some(language) => language,
+            None => Language::English,
+        },
+        is_clear: best.is_some_and(|best| scores[best as usize] >= MIN_CLEAR_SCORE),
     }
 }
 
@@ -315,6 +338,20 @@ mod tests {
     }
 
     #[test]
+    fn a_language_is_clear_if_several_words_indicate_it() {
+        for (text, language, is_clear) in [
+            ("i live in leeds with my cat", Language::English, true),
+            ("hab zwei hunde und eine katze", Language::German, true),
+            ("allergies: penicillin", Language::English, false),
+            ("bin dachdecker", Language::English, false),
+            ("叫我阿力", Language::Chinese, true),
+        ] {
+            let expected = LanguageGuess { language, is_clear };
+            assert_eq!(guess_language(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn short_sentences_of_a_chat_are_of_their_language() {
         use Language::*;
         let cases: [(Language, &[&str]); 11] = [
@@ -341,11 +378,21 @@ mod tests {
                     "Dinner at eight?",
                     "Never mind.",
                     "Work: nurse, night shifts.",
+                    "im vegan",
+                    "ive got two kids",
+                    "im at mit doing a phd",
+                    "mia turned 7 today",
                 ],
             ),
             (
                 German,
-                &["Nenn mich Alex.", "Kein Zucker, bitte.", "Ich mag Hunde."],
+                &[
+                    "Nenn mich Alex.",
+                    "Kein Zucker, bitte.",
+                    "Ich mag Hunde.",
+                    "hab zwei hunde",
+                    "bin im urlaub am see",
+                ],
             ),
             (
                 Spanish,
@@ -353,6 +400,7 @@ mod tests {
                     "Llámame Alex.",
                     "Sin azúcar, gracias.",
                     "Me gustan los perros.",
+                    "me mudé a cusco",
                 ],
             ),
             (

@@ -11,7 +11,7 @@ mod hash;
 mod language;
 mod words;
 
-pub use detection::detect_language;
+pub use detection::{LanguageGuess, detect_language, guess_language};
 pub use hash::{FnvHasher, WordTable};
 pub use language::Language;
 pub use words::{Word, find_words, join_words};
