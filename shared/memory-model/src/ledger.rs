@@ -195,7 +195,7 @@ impl Ledger {
     /// which the memories are found, and of the stored form of memories and topics. It is raised with
     /// every change of them. Of a ledger that was stored with another version, only the statements,
     /// corrections and edits are restored, so their stored form never changes.
-    pub const RULES_VERSION: u32 = 5;
+    pub const RULES_VERSION: u32 = 6;
 
     /// Creates the ledger of a container without memories.
     pub fn new(container: ContainerId) -> Self {

@@ -174,7 +174,8 @@ fn present_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> 
             let employer = parse_value(rest, at);
             let is_employer = is_meaningful(&employer)
                 && !rest.lower_at(at).bytes().all(|byte| byte.is_ascii_digit())
-                && !ends_with_word_in(rest, at, &vocabulary().no_employers);
+                && (employer.ends_with(" office")
+                    || !ends_with_word_in(rest, at, &vocabulary().no_employers));
             person_fact("employer", employer).filter(|_| {
                 is_employer
                     && rest.words.get(at).is_some_and(|word| {
