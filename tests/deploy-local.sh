@@ -61,7 +61,7 @@ export_moved() {
     grep -q '"status":"done"' "$work/moved.jsonl"
 }
 wait_for 60 "the exported document" export_moved
-"$recollect" import --stack "$stack" --org copy "$work/moved.jsonl" | grep -q '1 documents done' || fail "import"
+"$recollect" import --stack "$stack" --org copy "$work/moved.jsonl" | grep -q '1 document done' || fail "import"
 "$recollect" keys list --stack "$stack" --org demo | grep -q 'first key' || fail "keys list"
 
 say "updating with a secret, and rolling back"
