@@ -185,7 +185,6 @@ impl MaintenanceWorker {
         Ok(self.ctx.jobs.send(&messages).await?)
     }
 
-    /// Marks the revision of a document as failed, because its processing was given up.
     async fn record_arrivals(&self, arrivals: &[UploadArrival]) -> Result<()> {
         for arrival in arrivals {
             accept_file(&self.ctx, arrival).await?;

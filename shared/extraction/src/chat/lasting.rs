@@ -48,7 +48,7 @@ const DENIALS: [&str; 14] = [
     "不",
     "没",
 ];
-/// What passes although nothing says when.
+/// Words of passing matters, although nothing says when they end.
 const PASSING: [&str; 10] = [
     "User is looking ",
     "User is saving ",

@@ -111,11 +111,11 @@ vocabulary! {
     opinion_predicates: PhraseList = "opinion predicates",
     /// States that people write with a capital letter, which are not names of persons.
     capitalized_states: WordList = "capitalized states",
-    /// What people live in that is no home.
+    /// Places and states in which people live that are no homes.
     no_homes: WordList = "no homes",
     /// Software, services, companies and departments to which people move.
     no_destinations: WordList = "no destinations",
-    /// What people work at or for that is no employer.
+    /// Places, times and wages at or for which people work that are no employers.
     no_employers: WordList = "no employers",
     /// People and measures after `drive` that are no car.
     no_cars: WordList = "no cars",
