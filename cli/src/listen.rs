@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -134,6 +134,18 @@ pub async fn serve_until(
     };
 
     server::serve_http(listener, limits, handler, shutdown).await;
+}
+
+/// Listens on an address that `--port` chooses.
+///
+/// # Errors
+/// Fails if another program listens there, or the address is none of this machine.
+pub(crate) async fn listen_on(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).await.with_context(|| {
+        format!(
+            "cannot listen on {address}; if another server runs there, choose another port with --port"
+        )
+    })
 }
 
 /// Returns the limits of this process: the usual number of connections, or fewer if its open files

@@ -2,23 +2,17 @@
 
 use std::net::SocketAddr;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use embedded::{ACCESS_KEY_ID, REGION, SECRET_ACCESS_KEY};
-use tokio::net::TcpListener;
 
 use super::wait_for_interrupt;
 use crate::arguments::AwsEndpoints;
+use crate::listen::listen_on;
 use crate::system::LocalSystem;
 
 pub(super) async fn aws_endpoints(options: AwsEndpoints) -> Result<()> {
     let address = SocketAddr::new(options.bind, options.port);
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| {
-            format!(
-                "cannot listen on {address}; if another server runs there, choose another port with --port"
-            )
-        })?;
+    let listener = listen_on(address).await?;
     let system =
         LocalSystem::open(&options.data.data, options.data.power_cut.durability, None).await?;
     let interrupted = wait_for_interrupt()?;

@@ -9,7 +9,7 @@ use domain::{ContainerTag, Error, KeyId, Tenant};
 use service::Ctx;
 use service::{create_key, expires_at, list_keys, set_key_enabled};
 
-use super::place::{open_existing_place, open_place, operator_tenant};
+use super::place::{open_place, operator_tenant, require_existing};
 use crate::arguments::{Access, KeyAction, KeyStore};
 
 pub(super) async fn run_keys(action: KeyAction) -> Result<()> {
@@ -166,12 +166,10 @@ async fn open_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
 }
 
 async fn open_existing_store(store: &KeyStore) -> Result<(Ctx, Tenant)> {
-    let tenant = operator_tenant(&store.org)?;
-    let ctx = match store.aws {
-        true => open_table().await?,
-        false => open_existing_place(&store.place).await?,
-    };
-    Ok((ctx, tenant))
+    if !store.aws {
+        require_existing(&store.place)?;
+    }
+    open_store(store).await
 }
 
 /// Opens the table of keys on AWS.

@@ -74,11 +74,20 @@ pub(super) async fn open_place(place: &Place) -> Result<Ctx> {
     open_stack(&account, &stack)
 }
 
-/// Opens the stack if one is chosen, and otherwise the data folder, which must exist: a typing error makes no folder.
+/// Opens the stack if one is chosen, and otherwise the data folder, which must exist.
 ///
 /// # Errors
-/// Fails as [`open_place`] does, and if there is no such folder.
+/// Fails as [`open_place`] and [`require_existing`] do.
 pub(super) async fn open_existing_place(place: &Place) -> Result<Ctx> {
+    require_existing(place)?;
+    open_place(place).await
+}
+
+/// Requires a data folder that exists, unless a stack is chosen: a typing error makes no folder.
+///
+/// # Errors
+/// Fails if there is no such folder.
+pub(super) fn require_existing(place: &Place) -> Result<()> {
     let folder = &place.data.data;
     if place.stack.stack.is_none() && !folder.is_dir() {
         bail!(
@@ -86,7 +95,7 @@ pub(super) async fn open_existing_place(place: &Place) -> Result<Ctx> {
             folder.display()
         );
     }
-    open_place(place).await
+    Ok(())
 }
 
 /// Returns the ports over the resources of a stack.

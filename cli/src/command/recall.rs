@@ -6,23 +6,16 @@ use anyhow::{Context, Result};
 use axum::Router;
 use axum::routing::get;
 use lambda::Deployment;
-use tokio::net::TcpListener;
 
 use super::wait_for_interrupt;
 use crate::arguments::Recall;
-use crate::listen::{process_limits, serve_until};
+use crate::listen::{listen_on, process_limits, serve_until};
 
 pub(super) async fn run_recall(options: Recall) -> Result<()> {
     let traces = options.output.start(&options.log)?;
     let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| {
-            format!(
-                "cannot listen on {address}; if another server runs there, choose another port with --port"
-            )
-        })?;
+    let listener = listen_on(address).await?;
 
     let deployment = Deployment::from_environment()
         .await

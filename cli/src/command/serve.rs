@@ -2,13 +2,13 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use domain::Secret;
 use tokio::net::TcpListener;
 
 use super::{build_outside, wait_for_interrupt};
 use crate::arguments::{DEFAULT_PORT, Serve};
-use crate::listen::{ServingOptions, build_service_with, process_limits, serve_until};
+use crate::listen::{ServingOptions, build_service_with, listen_on, process_limits, serve_until};
 use crate::metrics::metrics_routes;
 use crate::request_origin::{is_loopback, is_own_address};
 use crate::system::LocalSystem;
@@ -18,11 +18,7 @@ pub(super) async fn run_server(options: Serve, program: &str) -> Result<()> {
     let traces = options.output.start(&options.log)?;
     let limits = process_limits();
     let address = SocketAddr::new(options.bind, options.port);
-    let listener = TcpListener::bind(address).await.with_context(|| {
-        format!(
-            "cannot listen on {address}; if another server runs there, choose another port with --port"
-        )
-    })?;
+    let listener = listen_on(address).await?;
 
     let public_url = options
         .public_url

@@ -14,13 +14,12 @@ use domain::ports::Clock;
 use fake_drive::{DriveConfig, FakeDrive};
 use serde_json::{Value, json};
 use server::ServerLimits;
-use tokio::net::TcpListener;
 
 use super::{Cleanup, DEMO_TAG, SERVING_OPTIONS, ask_question, call_route, document_id};
 use crate::arguments::{Demo, ModelOptions};
 use crate::command::wait_for_interrupt;
 use crate::external_services::ExternalServices;
-use crate::listen::{build_service, serve_until};
+use crate::listen::{build_service, listen_on, serve_until};
 use crate::system::LocalSystem;
 use crate::workers::Workers;
 
@@ -46,13 +45,7 @@ pub(super) async fn run_drive_demo(
         .fill_with_demo()
         .map_err(|error| anyhow::anyhow!("the drive cannot be filled: {error:?}"))?;
     let address = SocketAddr::from(([127, 0, 0, 1], options.port));
-    let listener = TcpListener::bind(address)
-        .await
-        .with_context(|| {
-            format!(
-                "cannot listen on {address}; if another server runs there, choose another port with --port"
-            )
-        })?;
+    let listener = listen_on(address).await?;
     let public_url = format!("http://{}", listener.local_addr()?);
     let system = LocalSystem::open(folder, options.power_cut.durability, Some(&public_url)).await?;
     let external_services = demo_outside(&drive, &public_url)?;
