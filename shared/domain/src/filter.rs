@@ -200,7 +200,7 @@ fn scalar_text(value: &Value) -> Option<String> {
 }
 
 /// Returns a floating-point number without a fraction as an integer, if it is exact.
-fn whole_float(number: &serde_json::Number) -> Option<i64> {
+pub fn whole_float(number: &serde_json::Number) -> Option<i64> {
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     let float = number.as_f64().filter(|_| number.is_f64())?;
     (float.fract() == 0.0 && float.abs() <= MAX_EXACT).then_some(float as i64)

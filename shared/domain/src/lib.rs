@@ -41,7 +41,7 @@ pub use document::{
     ProcessingFailure, TaskType,
 };
 pub use error::{Error, PortError, RequestIssue, Result};
-pub use filter::Filter;
+pub use filter::{Filter, whole_float};
 pub use ids::{
     AnswerId, ConnectionId, ContainerId, CustomId, DocumentId, GrantId, ID_FIRST_CHARACTERS, KeyId,
     MemoryId, OrgId, Revision, TaskId, TopicId,

@@ -1,7 +1,7 @@
 //! Fields that many requests share, read as leniently as existing clients need.
 
 use domain::metadata::MAX_METADATA_BYTES;
-use domain::{ContainerTag, Error, Result, Tenant};
+use domain::{ContainerTag, Error, Result, Tenant, whole_float};
 use schemars::JsonSchema;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -134,11 +134,8 @@ fn whole_number(number: &serde_json::Number) -> Option<usize> {
 
 /// Returns a whole number. compat: clients in languages with one type of numbers write `10.0`.
 pub fn as_whole_number(value: &Value) -> Option<i64> {
-    /// The largest number up to which each whole number is exact.
-    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
-    let is_whole = |number: &f64| number.fract() == 0.0 && number.abs() <= MAX_EXACT;
-    let float = || value.as_f64().filter(is_whole);
-    value.as_i64().or_else(|| Some(float()? as i64))
+    let number = value.as_number()?;
+    number.as_i64().or_else(|| whole_float(number))
 }
 
 /// Reads a whole number, as [`as_whole_number`] does.
