@@ -191,22 +191,7 @@ fn looks_like_scope(name: &str) -> bool {
     CONTAINER_SYNONYMS.contains(&normalized.as_str())
         || SCOPES
             .iter()
-            .any(|scope| edit_distance(&normalized, &scope.to_lowercase()) <= MAX_EDITS)
-}
-
-/// Returns the number of letters to insert, delete or replace that turns one text into the other.
-fn edit_distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (i, letter) in one.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, wanted) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *wanted);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[other.len()]
+            .any(|scope| strsim::levenshtein(&normalized, &scope.to_lowercase()) <= MAX_EDITS)
 }
 
 /// A deserializer that records the fields for which a struct asks.

@@ -226,24 +226,11 @@ impl MessageCorrection {
 
 /// Checks whether one word may be a slip for another, which differs in a few letters.
 fn is_misspelt(word: &str, correction: &str) -> bool {
-    let (left, right): (Vec<char>, Vec<char>) =
-        (word.chars().collect(), correction.chars().collect());
-    let shortest = left.len().min(right.len());
-    if shortest < MIN_LETTERS || left.len().abs_diff(right.len()) > MAX_DIFFERENT_LETTERS {
-        return false;
-    }
-
-    let mut previous: Vec<usize> = (0..=right.len()).collect();
-    for (row, a) in left.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, b) in right.iter().enumerate() {
-            let changed = previous[column] + usize::from(a != b);
-            let shifted = previous[column + 1].min(current[column]) + 1;
-            current.push(changed.min(shifted));
-        }
-        previous = current;
-    }
-    previous[right.len()] <= MAX_DIFFERENT_LETTERS.min(shortest / 2)
+    let (left, right) = (word.chars().count(), correction.chars().count());
+    let shortest = left.min(right);
+    shortest >= MIN_LETTERS
+        && left.abs_diff(right) <= MAX_DIFFERENT_LETTERS
+        && strsim::levenshtein(word, correction) <= MAX_DIFFERENT_LETTERS.min(shortest / 2)
 }
 
 #[cfg(test)]
