@@ -35,7 +35,7 @@ pub(crate) mod words;
 use domain::{MemoryKind, Timestamp, Trust};
 use jiff::civil::Date;
 
-pub(crate) use gender::{Gender, gender_of_person, gender_of_pronoun};
+pub(crate) use gender::{Gender, gender_in, gender_of_person, gender_of_pronoun};
 use grammar::{ParsedClause, SubjectKind};
 pub(crate) use instruction::{is_open_standing_phrase, is_order};
 pub(crate) use reader::SentenceReader;

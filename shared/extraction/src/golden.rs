@@ -8,7 +8,7 @@ use crate::chat::is_episode;
 use crate::cues;
 use crate::languages::{RULE_LANGUAGES, golden_table_of, rule_file_of};
 use crate::sentences::split_sentences;
-use crate::{Passage, Role, SourceText, extract_statements};
+use crate::{Passage, SourceText, extract_statements};
 
 /// The mark of a sentence that is taken for another language when it stands alone.
 const UNDETECTED: &str = "~ ";
@@ -23,14 +23,7 @@ struct GoldenCase {
 
 /// Returns the passage that a user says on Tuesday, 15 April 2025.
 pub(crate) fn passage_of(text: &str) -> Passage<'_> {
-    Passage {
-        text,
-        start_char: 0,
-        role: Role::User,
-        speaker: None,
-        origin: None,
-        said_at: Timestamp::parse("day", "2025-04-15").unwrap(),
-    }
+    Passage::of_user(text, Timestamp::parse("day", "2025-04-15").unwrap())
 }
 
 /// Returns the statements of a text that is read as a given language.

@@ -66,6 +66,20 @@ pub struct Passage<'a> {
     pub said_at: Timestamp,
 }
 
+impl<'a> Passage<'a> {
+    /// Creates a source's only passage, in the own words of a user without a name.
+    pub const fn of_user(text: &'a str, said_at: Timestamp) -> Self {
+        Self {
+            text,
+            start_char: 0,
+            role: Role::User,
+            speaker: None,
+            origin: None,
+            said_at,
+        }
+    }
+}
+
 /// The origin of a third party's text within a source: a pasted mail, a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOrigin<'a> {
@@ -158,11 +172,11 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let mut question = None;
     let mut previous_turn_starts = HashMap::new();
     let mut last_message: Option<ReadMessage<'_>> = None;
+    let mut languages = SpeakerLanguages::new(&source.passages);
     let passages = source.passages.iter().enumerate();
     for (at, passage) in passages.filter(|(_, passage)| passage.role != Role::Other) {
         let trust = source.trust_of(passage);
-        let guess = guess_language(passage.text);
-        let language = find_language(passage, guess, &source.passages);
+        let language = languages.language_of(passage);
         // A play that the user has begun goes on until the user ends it.
         let is_own_message = passage.role == Role::User && trust.is_own_words();
         if is_own_message {
@@ -241,35 +255,52 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     statements
 }
 
-/// Returns the language of a passage. If its own words do not show it, that of all messages of its
-/// speaker counts: `bin dachdecker`.
-fn find_language(
-    passage: &Passage<'_>,
-    guess: LanguageGuess,
-    passages: &[Passage<'_>],
-) -> Language {
-    if guess.is_clear || passage.role != Role::User {
-        return guess.language;
+/// The languages of the speakers of a source, each of which is found when it is needed first.
+struct SpeakerLanguages<'a> {
+    passages: &'a [Passage<'a>],
+    usual: HashMap<Option<&'a str>, LanguageGuess>,
+}
+
+impl<'a> SpeakerLanguages<'a> {
+    fn new(passages: &'a [Passage<'a>]) -> Self {
+        Self {
+            passages,
+            usual: HashMap::new(),
+        }
     }
 
-    let is_same = |other: &&Passage<'_>| {
-        other.role == Role::User && other.speaker == passage.speaker && other.origin.is_none()
-    };
+    /// Returns the language of a passage. If its own words do not show it, that of all messages of its
+    /// speaker counts: `bin dachdecker`.
+    fn language_of(&mut self, passage: &Passage<'a>) -> Language {
+        let guess = guess_language(passage.text);
+        if guess.is_clear || passage.role != Role::User {
+            return guess.language;
+        }
+
+        let passages = self.passages;
+        let speaker = self.usual.entry(passage.speaker);
+        let usual = speaker.or_insert_with(|| guess_usual_language(passages, passage.speaker));
+        if usual.is_clear {
+            usual.language
+        } else {
+            guess.language
+        }
+    }
+}
+
+/// Returns the language of the messages of a speaker, by the first of them.
+fn guess_usual_language(passages: &[Passage<'_>], speaker: Option<&str>) -> LanguageGuess {
     let mut messages = String::new();
-    for message in passages.iter().filter(is_same) {
+    for message in passages {
         if messages.len() > MAX_LANGUAGE_BYTES {
             break;
         }
-        messages.push_str(message.text);
-        messages.push('\n');
+        if message.role == Role::User && message.speaker == speaker && message.origin.is_none() {
+            messages.push_str(message.text);
+            messages.push('\n');
+        }
     }
-
-    let usual = guess_language(&messages);
-    if usual.is_clear {
-        usual.language
-    } else {
-        guess.language
-    }
+    guess_language(&messages)
 }
 
 /// Corrects the last statement of the same speaker that has the number which a message corrects:

@@ -3,7 +3,7 @@
 use domain::{MemoryKind, Statement, Timestamp, Topic, Trust};
 
 use crate::words::{content_words, split_words};
-use extraction::{Passage, Role, SourceText, extract_statements};
+use extraction::{Passage, SourceText, extract_statements};
 
 /// Returns the statement of a memory that a client wrote.
 ///
@@ -33,17 +33,8 @@ pub fn statement_from_client(text: String, said_at: Timestamp) -> Statement {
 }
 
 fn parse_topic(text: &str, said_at: Timestamp) -> (MemoryKind, Option<Topic>) {
-    let passage = Passage {
-        text,
-        start_char: 0,
-        role: Role::User,
-        speaker: None,
-        origin: None,
-        said_at,
-    };
-
     let found = extract_statements(&SourceText {
-        passages: vec![passage],
+        passages: vec![Passage::of_user(text, said_at)],
         trust: Trust::Client,
     });
 

@@ -151,14 +151,8 @@ mod tests {
 
     /// Returns the statements of a message that was written on a Tuesday.
     fn texts_of(message: &str) -> Vec<String> {
-        let passage = Passage {
-            text: message,
-            start_char: 0,
-            role: Role::User,
-            speaker: None,
-            origin: None,
-            said_at: Timestamp::parse("day", "2026-10-06").unwrap(),
-        };
+        let said_at = Timestamp::parse("day", "2026-10-06").unwrap();
+        let passage = Passage::of_user(message, said_at);
         let source = SourceText {
             passages: vec![passage],
             trust: Trust::User,

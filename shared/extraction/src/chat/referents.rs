@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::words::{first_word, is_word_char, word_ranges};
-use crate::english::{Gender, gender_of_person, gender_of_pronoun, is_relative};
+use crate::english::{Gender, gender_in, gender_of_person, gender_of_pronoun, is_relative};
 
 /// The words before a relative or an animal: `my`, `the`.
 const OWNERS: [&str; 4] = ["my", "our", "the", "a"];
@@ -94,7 +94,10 @@ impl Referents {
             called.push_str(name);
         }
 
-        self.gender_of_last = gender_of_person(noun).or_else(|| gender_in(following));
+        self.gender_of_last = gender_of_person(noun).or_else(|| {
+            let lower = following.to_lowercase();
+            gender_in(word_ranges(&lower).map(|range| &lower[range]))
+        });
         match self.gender_of_last {
             Some(Gender::Female) => self.woman = Some(called.clone()),
             Some(Gender::Male) => self.man = Some(called.clone()),
@@ -103,15 +106,6 @@ impl Referents {
         self.last = Some(called.clone());
         called
     }
-}
-
-/// Returns the gender that the pronouns after a person tell, if they agree: `asked me to feed his cat`.
-fn gender_in(following: &str) -> Option<Gender> {
-    let lower = following.to_lowercase();
-    let words = word_ranges(&lower).map(|range| &lower[range]);
-    let mut genders = words.filter_map(gender_of_pronoun);
-    let first = genders.next()?;
-    genders.all(|gender| gender == first).then_some(first)
 }
 
 /// The one to whom a person after `a` belongs.

@@ -23,6 +23,13 @@ pub(crate) fn gender_of_person(lower: &str) -> Option<Gender> {
     }
 }
 
+/// Returns the gender that the pronouns among some words tell, if they agree: `asked me to feed his cat`.
+pub(crate) fn gender_in<'w>(words: impl Iterator<Item = &'w str>) -> Option<Gender> {
+    let mut genders = words.filter_map(gender_of_pronoun);
+    let first = genders.next()?;
+    genders.all(|gender| gender == first).then_some(first)
+}
+
 /// Returns the gender of a pronoun.
 pub(crate) fn gender_of_pronoun(lower: &str) -> Option<Gender> {
     let bare = lower.split(['\'', '’']).next().unwrap_or_default();

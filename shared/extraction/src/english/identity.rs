@@ -151,15 +151,7 @@ fn present_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> 
             })?;
             let residence = parse_value(rest, at);
             let is_home = !ends_with_word_in(rest, at, &vocabulary().no_homes);
-            person_fact("residence", residence).filter(|_| {
-                is_home
-                    && rest.words.get(at).is_some_and(|word| {
-                        word.is_capitalized()
-                            || word.lower == "the"
-                            || word.lower == "a"
-                            || writes_lower_case(parsed)
-                    })
-            })
+            person_fact("residence", residence).filter(|_| is_home && names_thing(parsed, at))
         }
         "work" if rest.match_phrase(0, "as").is_some() => {
             let at = rest.index_of_any(0, &["at", "for"]);
@@ -176,15 +168,7 @@ fn present_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> 
                 && !rest.lower_at(at).bytes().all(|byte| byte.is_ascii_digit())
                 && (employer.ends_with(" office")
                     || !ends_with_word_in(rest, at, &vocabulary().no_employers));
-            person_fact("employer", employer).filter(|_| {
-                is_employer
-                    && rest.words.get(at).is_some_and(|word| {
-                        word.is_capitalized()
-                            || word.lower == "the"
-                            || word.lower == "a"
-                            || writes_lower_case(parsed)
-                    })
-            })
+            person_fact("employer", employer).filter(|_| is_employer && names_thing(parsed, at))
         }
         "study" => person_fact("education", parse_value(rest, 0)).filter(|_| is_study(rest)),
         "marry" | "divorce" | "engage" | "separate" if parsed.verb.passive => person_fact(
@@ -261,6 +245,13 @@ fn being_topic(parsed: ParsedClause<'_>, subject: &str) -> Option<KnownTopic> {
     }
 
     (article == 1).then(|| fact("job", parse_job(rest)?))?
+}
+
+/// Checks whether a name or a thing begins at `at` after the verb. In lower case, any word may be a name.
+fn names_thing(parsed: ParsedClause<'_>, at: usize) -> bool {
+    parsed.rest().words.get(at).is_some_and(|word| {
+        word.is_capitalized() || matches!(word.lower, "the" | "a") || writes_lower_case(parsed)
+    })
 }
 
 /// Checks whether the object at `at` ends with a word of a list, written without a capital letter.

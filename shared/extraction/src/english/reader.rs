@@ -10,7 +10,7 @@ use super::render::{PronounSubstitution, render_statement};
 use super::words::{Clause, split_words};
 use super::{
     Antecedent, ClauseContext, Conversation, Gender, PrecedingStatement, StatementDraft,
-    find_antecedent, gender_of_person, gender_of_pronoun, instruction, is_relative, lead, lexicon,
+    find_antecedent, gender_in, gender_of_person, instruction, is_relative, lead, lexicon,
     occasion, split, topic,
 };
 use crate::dates::{DateDirection, find_dates};
@@ -450,7 +450,8 @@ impl<'a> SentenceReader<'a> {
                     text,
                     key,
                     subject_kind: parsed.subject_kind,
-                    gender: gender_of_subject(parsed.subject()).or_else(|| gender_in(clause)),
+                    gender: gender_of_subject(parsed.subject())
+                        .or_else(|| gender_in_clause(clause)),
                     is_object: false,
                     start: sentence.start,
                 });
@@ -479,14 +480,10 @@ fn gender_of_subject(subject: Clause<'_>) -> Option<Gender> {
     title.or_else(|| gender_of_person(people.next()?.lower))
 }
 
-/// Returns the gender that the pronouns after a subject tell, if they agree: `Ted asked me to feed his cat`.
-fn gender_in(clause: Clause<'_>) -> Option<Gender> {
-    let mut genders = clause.words.iter().filter_map(|word| {
-        let is_whole = !word.lower.contains(['\'', '’']);
-        gender_of_pronoun(word.lower).filter(|_| is_whole)
-    });
-    let first = genders.next()?;
-    genders.all(|gender| gender == first).then_some(first)
+/// Returns the gender that the pronouns of a clause tell, if they agree.
+fn gender_in_clause(clause: Clause<'_>) -> Option<Gender> {
+    let words = clause.words.iter().map(|word| word.lower);
+    gender_in(words.filter(|word| !word.contains(['\'', '’'])))
 }
 
 /// Returns the person to whom a pronoun refers after a subject that is the name or the like of somebody:

@@ -40,6 +40,21 @@ fn group(text: &str) -> Vec<Statement> {
     })
 }
 
+/// Checks that what is read of every text is what stands beside it.
+fn check_each(cases: &[(&str, &str)], read: impl Fn(&str) -> String) {
+    let found = cases.iter().map(|(text, _)| (*text, read(text)));
+    let wrong: Vec<_> = found
+        .zip(cases)
+        .filter(|(found, case)| found.1 != case.1)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Checks that every text has the topics beside it.
+fn check_topics(cases: &[(&str, &str)]) {
+    check_each(cases, |text| topics(&user(text)));
+}
+
 fn instructions(statements: &[Statement]) -> String {
     let instructions = statements
         .iter()
@@ -142,13 +157,7 @@ fn the_same_property_has_the_same_topic() {
             "user | favourite color | teal",
         ),
     ];
-    let found = cases.map(|(text, _)| (text, topics(&user(text))));
-    let wrong: Vec<_> = found
-        .iter()
-        .zip(cases)
-        .filter(|(found, case)| found.1 != case.1)
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    check_topics(&cases);
 }
 
 #[test]
@@ -240,13 +249,7 @@ fn likes_plans_and_things_have_topics() {
         ),
         ("You can call me Alex.", "user | name to use | alex"),
     ];
-    let found = cases.map(|(text, _)| (text, topics(&user(text))));
-    let wrong: Vec<_> = found
-        .iter()
-        .zip(cases)
-        .filter(|(found, case)| found.1 != case.1)
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    check_topics(&cases);
 }
 
 #[test]

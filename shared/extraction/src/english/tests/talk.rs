@@ -1,24 +1,10 @@
 //! Things that people say about themselves in passing.
 
-use super::{group, instructions, topics, user};
-
-/// Checks that every text has the topics beside it.
-fn check(cases: &[(&str, &str)]) {
-    let found: Vec<_> = cases
-        .iter()
-        .map(|(text, _)| (*text, topics(&user(text))))
-        .collect();
-    let wrong: Vec<_> = found
-        .iter()
-        .zip(cases)
-        .filter(|(found, case)| found.1 != case.1)
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
-}
+use super::{check_each, check_topics, group, instructions, topics, user};
 
 #[test]
 fn a_fact_is_found_behind_what_leads_in() {
-    check(&[
+    check_topics(&[
         (
             "News from me: I live in Bergen.",
             "user | residence | bergen",
@@ -66,7 +52,7 @@ fn a_fact_is_found_behind_what_leads_in() {
 
 #[test]
 fn what_somebody_else_says_or_would_say_is_no_fact() {
-    check(&[
+    check_topics(&[
         ("Translate this: I live in Bergen. My name is Siv.", ""),
         ("Can you put this into Welsh: I live in Bergen.", ""),
         ("Here is the text: I live in Bergen and my name is Siv.", ""),
@@ -79,7 +65,7 @@ fn what_somebody_else_says_or_would_say_is_no_fact() {
 
 #[test]
 fn states_and_habits_have_topics() {
-    check(&[
+    check_topics(&[
         ("Everyone calls me Bibi.", "user | nickname | bibi"),
         ("My cat is called Moss.", "user | cat | moss"),
         ("Our choir is called Low Tide.", "choir | name | low tide"),
@@ -188,7 +174,7 @@ fn an_instruction_speaks_to_the_assistant() {
 
 #[test]
 fn a_fact_with_a_standing_phrase_is_kept() {
-    check(&[
+    check_topics(&[
         ("from now on im vegan", "user | diet | vegan"),
         (
             "every time i eat dairy i get cramps",
@@ -267,19 +253,10 @@ fn a_named_relative_is_a_subject_together_with_the_speaker() {
 
 /// Checks that every text has the statements beside it.
 fn check_texts(cases: &[(&str, &str)]) {
-    let found: Vec<_> = cases
-        .iter()
-        .map(|(text, _)| {
-            let texts = user(text).into_iter().map(|found| found.text);
-            (*text, texts.collect::<Vec<_>>().join(" "))
-        })
-        .collect();
-    let wrong: Vec<_> = found
-        .iter()
-        .zip(cases)
-        .filter(|(found, case)| found.1 != case.1)
-        .collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    check_each(cases, |text| {
+        let texts = user(text).into_iter().map(|found| found.text);
+        texts.collect::<Vec<_>>().join(" ")
+    });
 }
 
 #[test]
@@ -316,7 +293,7 @@ fn a_supposition_hides_only_its_own_clause() {
 
 #[test]
 fn what_others_say_of_the_speaker_is_no_fact_unless_they_know() {
-    check(&[
+    check_topics(&[
         ("my ex said i'm a narcissist", ""),
         ("my neighbor said I'm allergic to work", ""),
         ("my dad told everyone i'm a lawyer", ""),

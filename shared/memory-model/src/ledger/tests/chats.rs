@@ -1,21 +1,14 @@
 //! Messages of a user on different days, read by the rules, and the memories that are left of them.
 
 use domain::Trust;
-use extraction::{Passage, Role, SourceText, extract_statements};
+use extraction::{Passage, SourceText, extract_statements};
 
 use super::{day, document_statements, ledger, live_texts};
 
 /// Returns the live memories of messages, each of which a user says a day after the one before it.
 fn memories_of(messages: &[&str]) -> Vec<String> {
     let documents = messages.iter().zip(1..).map(|(text, number)| {
-        let passage = Passage {
-            text,
-            start_char: 0,
-            role: Role::User,
-            speaker: None,
-            origin: None,
-            said_at: day(i64::from(number) + 9_000),
-        };
+        let passage = Passage::of_user(text, day(i64::from(number) + 9_000));
         let statements = extract_statements(&SourceText {
             passages: vec![passage],
             trust: Trust::User,
