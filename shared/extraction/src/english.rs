@@ -1,6 +1,7 @@
 //! Extraction of statements from English sentences.
 
 mod activity;
+mod brief;
 pub(crate) mod classes;
 mod classify;
 mod condition;
@@ -35,9 +36,11 @@ pub(crate) mod words;
 use domain::{MemoryKind, Timestamp, Trust};
 use jiff::civil::Date;
 
+pub(crate) use brief::is_brief_request;
 pub(crate) use gender::{Gender, gender_in, gender_of_person, gender_of_pronoun};
 use grammar::{ParsedClause, SubjectKind};
 pub(crate) use instruction::{is_open_standing_phrase, is_order};
+pub(crate) use lead::{announces_text, asks_to_edit};
 pub(crate) use reader::SentenceReader;
 pub(crate) use remark::{
     RemarkContext, is_clause, is_relative, is_telling_answer, render_instruction, render_remark,

@@ -11,7 +11,7 @@ use crate::chat::{
     find_kept_words, is_announcement, mark_aspects, mark_lasting, names_speaker, needs_previous,
     read_remark, split_remarks,
 };
-use crate::english::{Conversation, SentenceReader};
+use crate::english::{Conversation, SentenceReader, is_brief_request};
 use crate::sentences::{BlockKind, Sentence};
 use crate::{Passage, cues, is_skipped};
 
@@ -30,6 +30,8 @@ pub(crate) fn read_message(
         quotations: find_quotations(passage, language),
         language,
         is_about_other: conversation.is_about_other(),
+        has_assistant: !conversation.is_group_chat,
+        is_answer: conversation.question.is_some(),
         previous: None,
         keeps: Vec::new(),
         has_request: false,
@@ -56,6 +58,10 @@ struct MessageReader<'a> {
     language: Language,
     /// True if the message answers a question about somebody else.
     is_about_other: bool,
+    /// True if the message speaks to an assistant.
+    has_assistant: bool,
+    /// True if the message answers a question.
+    is_answer: bool,
     /// The statement that the next remark may continue.
     previous: Option<PreviousStatement>,
     /// The remarks that say what may stay remembered.
@@ -130,7 +136,14 @@ impl MessageReader<'_> {
             .quotations
             .iter()
             .any(|quotation| quotation.start < part.end && part.start < quotation.end);
-        if is_handed_over || is_quoted && read.kind != RemarkKind::Instruction {
+        let is_brief_request = || {
+            self.has_assistant
+                && self.language == Language::English
+                && part.block != BlockKind::ListItem
+                && is_brief_request(&read.text, self.is_answer)
+        };
+        let is_instruction = read.kind == RemarkKind::Instruction;
+        if is_handed_over || !is_instruction && (is_quoted || is_brief_request()) {
             return;
         }
 

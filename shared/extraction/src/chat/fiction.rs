@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use text::Language;
 
+use crate::english::{announces_text, asks_to_edit};
+
 use super::words::{ChatWords, LowerText, chat_words_of, first_word, word_ranges};
 
 /// The longest clause before a colon that announces a made-up text, in bytes.
@@ -15,27 +17,43 @@ const MIN_INTRODUCTIONS: usize = 2;
 /// Returns the byte ranges of a message in which somebody else speaks.
 pub(crate) fn find_words_of_others(text: &str, language: Language) -> Vec<Range<usize>> {
     let words = chat_words_of(language);
-    let mut ranges: Vec<Range<usize>> = find_fiction(text, words).into_iter().collect();
+    let mut ranges: Vec<Range<usize>> = find_fiction(text, words, language).into_iter().collect();
+    if language == Language::English {
+        ranges.extend(find_text_below_task(text));
+    }
     ranges.extend(find_introductions(text, words));
     ranges
 }
 
 /// Returns the range of a made-up text, from the colon after its announcement to the end of the
 /// paragraph: `for my novel: i was born on a ship`.
-fn find_fiction(text: &str, words: &ChatWords) -> Option<Range<usize>> {
+fn find_fiction(text: &str, words: &ChatWords, language: Language) -> Option<Range<usize>> {
     let colons = text.match_indices([':', '：']);
     let (at, mark) = colons.into_iter().find(|(at, _)| {
         let clause = clause_before(text, *at).unwrap_or_default();
-        words.fiction_words.occur_in(&LowerText::new(clause))
+        let is_task = language == Language::English
+            && (text[*at..].starts_with(": ") || text[*at..].starts_with(":\n"))
+            && announces_text(clause);
+        is_task || words.fiction_words.occur_in(&LowerText::new(clause))
     })?;
 
     let from = at + mark.len();
+    Some(from..end_of_paragraph(text, from))
+}
+
+/// Returns the end of the first paragraph after a position.
+fn end_of_paragraph(text: &str, from: usize) -> usize {
     let rest = &text[from..];
     let lead = rest.len() - rest.trim_start().len();
-    let end = rest[lead..]
+    rest[lead..]
         .find("\n\n")
-        .map_or(text.len(), |blank| from + lead + blank);
-    Some(from..end)
+        .map_or(text.len(), |blank| from + lead + blank)
+}
+
+/// Returns the range of the text below a first line that asks to work on it.
+fn find_text_below_task(text: &str) -> Option<Range<usize>> {
+    let (line, _) = text.split_once('\n')?;
+    asks_to_edit(line).then(|| line.len()..end_of_paragraph(text, line.len()))
 }
 
 /// Returns the clause before a colon, unless it is too long to announce a text. Only as much of the text

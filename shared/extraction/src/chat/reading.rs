@@ -170,6 +170,7 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, language: Langu
     let is_empty = || {
         words.empty_remarks.is(&lower.text)
             || words.play_endings.is(&lower.text)
+            || language == Language::English && is_signature(&lower.text)
             || is_bare_standing_phrase(&lower.text, language)
     };
     if count_units(core) < min_units || is_empty() {
@@ -196,6 +197,23 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, language: Langu
     } else {
         RemarkKind::Statement
     }
+}
+
+/// Checks whether a remark is the end of a letter: `love, Greta`.
+fn is_signature(lower: &str) -> bool {
+    const CLOSINGS: [&str; 8] = [
+        "all my love",
+        "best",
+        "best wishes",
+        "hugs",
+        "lots of love",
+        "love",
+        "sincerely",
+        "yours",
+    ];
+    lower.split_once(',').is_some_and(|(closing, name)| {
+        CLOSINGS.contains(&closing) && name.split_whitespace().count() <= MAX_QUOTED_TERM_WORDS
+    })
 }
 
 /// Checks whether a remark with a standing phrase speaks to the assistant.

@@ -221,7 +221,7 @@ fn has_elided_subject(clause: Clause<'_>) -> bool {
         }
         Some(("want" | "need" | "prefer" | "love" | "like" | "plan", VerbForm::Base)) => {
             !next_is_noun
-                && clause.lower_at(at + 1) != "and"
+                && !matches!(clause.lower_at(at + 1), "and" | ",")
                 && find_certain_verb(clause, at + 1).is_none_or(|verb| has_break(clause, at, verb))
         }
         _ => false,

@@ -3,7 +3,7 @@
 
 use super::grammar::{parse_clause, skip_adverbs};
 use super::vocabulary::vocabulary;
-use super::words::Clause;
+use super::words::{Clause, split_words};
 
 /// A position at which a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,4 +164,58 @@ fn asks_for_work(lead_clause: Clause<'_>) -> bool {
 /// Checks whether the words ask to take notice.
 fn asks_to_notice(lead_clause: Clause<'_>) -> bool {
     lead_clause.has_word_in(&vocabulary().notice_words)
+}
+
+/// Tasks for which a text is handed over.
+const EDITING_TASKS: [&str; 12] = [
+    "check",
+    "correct",
+    "edit",
+    "fix",
+    "improve",
+    "paraphrase",
+    "polish",
+    "proofread",
+    "rephrase",
+    "rewrite",
+    "shorten",
+    "translate",
+];
+
+/// The most words of a line that hands over the text below it.
+const MAX_EDITING_WORDS: usize = 8;
+
+/// Checks whether the words before a colon announce a text to work on, or what somebody else wrote:
+/// `can you proofread this`, `my friend's message`.
+pub(crate) fn announces_text(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words = split_words(text, &lower);
+    let clause = Clause { words: &words };
+    let last = clause.len().wrapping_sub(1);
+    let is_message = matches!(
+        clause.lower_at(last),
+        "comment" | "email" | "letter" | "message" | "post" | "reply" | "text" | "tweet"
+    );
+    let is_of_somebody = is_message && clause.lower_at(last.wrapping_sub(1)) == "'s";
+    is_of_somebody || asks_for_work(clause) && !asks_to_notice(clause)
+}
+
+/// Checks whether a line asks to work on the text below it: `improve this text`.
+pub(crate) fn asks_to_edit(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let words = split_words(line, &lower);
+    let clause = Clause { words: &words };
+    let names_text = clause.contains_any(&[
+        "this",
+        "these",
+        "following",
+        "below",
+        "email",
+        "message",
+        "bio",
+    ]);
+    clause.len() <= MAX_EDITING_WORDS
+        && names_text
+        && clause.contains_any(&EDITING_TASKS)
+        && asks_for_work(clause)
 }

@@ -92,6 +92,10 @@ vocabulary! {
     text_nouns: WordList = "text nouns",
     /// Words for examples, for reasons and for the words of somebody else.
     foreign_words: WordList = "foreign words",
+    /// The beginnings of brief orders to an assistant.
+    brief_orders: PhraseList = "brief orders",
+    /// Things that an assistant finds or writes.
+    requested_things: WordList = "requested things",
     /// Phrases that ask for something.
     requests: PhraseList = "requests",
     /// Phrases that ask to keep something in mind.

@@ -308,3 +308,51 @@ fn what_others_say_of_the_speaker_is_no_fact_unless_they_know() {
         ),
     ]);
 }
+
+#[test]
+fn a_brief_request_to_an_assistant_tells_nothing() {
+    check_texts(&[
+        ("study plan for biology please", ""),
+        ("work out plan for beginners", ""),
+        ("plan dinner", ""),
+        ("plan my week", ""),
+        ("turn off the lights", ""),
+        ("cheap hotels near Lisbon airport", ""),
+        ("weather in Oslo tomorrow", ""),
+        ("pasta recipe without eggs", ""),
+        ("cook something with eggs", ""),
+        ("study medicine in Leeds", "User studies medicine in Leeds."),
+        ("read a book every week", "User: read a book every week."),
+        (
+            "plan to move to Spain in May",
+            "User: plan to move to Spain in May (2025-05).",
+        ),
+    ]);
+}
+
+#[test]
+fn drafts_and_forwarded_texts_are_not_the_speakers_own() {
+    check_texts(&[
+        (
+            "cover letter: I am a highly motivated engineer with 10 years of experience at Google. fix \
+             grammar",
+            "",
+        ),
+        (
+            "can you proofread this: I have been a nurse since 2010 and I love helping people.",
+            "",
+        ),
+        ("improve this text\nI am a single mother of three", ""),
+        (
+            "My friend's message: I'm moving to Spain and I'm pregnant!! what do I reply?",
+            "",
+        ),
+        (
+            "my sister texted me: i quit my job and im moving in with dad",
+            "",
+        ),
+        ("thanks for your help with the move\nLove, Greta", ""),
+        ("sure, i'm made of money", ""),
+        ("News from me: I live in Bergen.", "User lives in Bergen."),
+    ]);
+}
