@@ -219,9 +219,17 @@ impl<'a> EpisodeReader<'a> {
             is_listed: self.heading.is_some(),
             is_change: find_aspect_change(remark, self.language).is_some(),
         };
-        let (text, dates) = render_remark(text, context)?;
-        let date = dates.iter().find(|found| !found.is_lasting);
-        Some(self.statement(sentence, text, date.map(|found| found.days)))
+        let remark = render_remark(text, context)?;
+        let date = remark.dates.iter().find(|found| !found.is_lasting);
+        let mut statement = self.statement(sentence, remark.text, date.map(|found| found.days));
+        // "Got laid off today": the day is not over, but it has happened.
+        let has_begun = statement
+            .event
+            .is_some_and(|event| event.from <= self.passage.said_at);
+        if remark.is_past && has_begun {
+            statement.kind = MemoryKind::Event;
+        }
+        Some(statement)
     }
 
     fn statement(

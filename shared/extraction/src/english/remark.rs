@@ -5,7 +5,7 @@ use super::classes::{JUDGING, is_in_class};
 use super::grammar::{ParsedClause, SubjectKind, is_compound_noun, parse_clause};
 use super::identity::relation_attribute;
 use super::lexicon::{VerbForm, is_adverb, is_content_word, parse_verb};
-use super::piece::remark_direction;
+use super::piece::{is_intended, remark_direction};
 use super::render::{PronounSubstitution, render_statement};
 use super::vocabulary::vocabulary;
 use super::words::{Clause, split_words};
@@ -72,12 +72,18 @@ pub(crate) fn render_instruction(text: &str, conversation: Conversation<'_>) -> 
     render_statement(text, Clause { words: &words }, &[], substitution)
 }
 
-/// Writes a remark as a sentence with the speaker's name, and returns the dates in it. Returns `None`
-/// if it tells nothing that can be understood alone.
-pub(crate) fn render_remark(
-    text: &str,
-    context: RemarkContext<'_>,
-) -> Option<(String, Vec<FoundDate>)> {
+/// A remark that is written down.
+pub(crate) struct RenderedRemark {
+    /// The sentence with the speaker's name.
+    pub(crate) text: String,
+    pub(crate) dates: Vec<FoundDate>,
+    /// True if its verb is in the past.
+    pub(crate) is_past: bool,
+}
+
+/// Writes a remark as a sentence with the speaker's name. Returns `None` if it tells nothing that can
+/// be understood alone.
+pub(crate) fn render_remark(text: &str, context: RemarkContext<'_>) -> Option<RenderedRemark> {
     let lower = text.to_ascii_lowercase();
     let words = split_words(text, &lower);
     let clause = Clause { words: &words };
@@ -96,7 +102,8 @@ pub(crate) fn render_remark(
         return None;
     }
     let may_be_short = context.is_listed || context.is_change;
-    if !may_be_short && !has_content(clause, subject, !dates.is_empty()) {
+    let is_telling = may_be_short || parsed.is_some_and(tells_of_speaker);
+    if !is_telling && !has_content(clause, subject, !dates.is_empty()) {
         return None;
     }
 
@@ -119,7 +126,15 @@ pub(crate) fn render_remark(
         _ => sentence,
     };
 
-    Some((sentence, dates))
+    let is_past = match parsed {
+        Some(parsed) => (parsed.verb.past || parsed.verb.perfect) && !is_intended(parsed),
+        None => matches!(parse_verb(clause.lower_at(0)), Some((_, VerbForm::Past))),
+    };
+    Some(RenderedRemark {
+        text: sentence,
+        dates,
+        is_past,
+    })
 }
 
 /// Checks whether an answer tells something: it has a number or some content, and is not about the
@@ -230,6 +245,27 @@ fn is_name(clause: Clause<'_>) -> bool {
         chars.next().is_some_and(char::is_uppercase) && !chars.any(|c| !c.is_lowercase())
     };
     (2..=3).contains(&words.clone().count()) && words.clone().all(|word| is_part(word.raw))
+}
+
+/// Checks whether the speaker says with one word of content what they never did, what they are, or
+/// names somebody: `I've never smoked`, `we're Catholic`.
+fn tells_of_speaker(parsed: ParsedClause<'_>) -> bool {
+    let is_speaker = matches!(
+        parsed.subject_kind,
+        SubjectKind::Speaker | SubjectKind::Group
+    );
+    let rest = parsed.clause.from(parsed.verb.main);
+    let refers = rest.contains_any(&["he", "her", "him", "it", "that", "them", "this", "those"]);
+    let is_denied = parsed
+        .clause
+        .until_index(parsed.verb.main)
+        .contains_any(&["never"])
+        && parsed.verb.perfect
+        && rest.words.iter().any(|word| is_content_word(word.lower));
+    let is_of_group = parsed.verb.base == "be"
+        && (rest.has_word_in(&vocabulary().nationalities)
+            || rest.has_word_in(&vocabulary().faiths));
+    is_speaker && !refers && (is_denied || is_of_group)
 }
 
 /// Checks whether a remark has enough content to be worth keeping. What only judges has none, and

@@ -1,5 +1,7 @@
 //! Things that people say about themselves in passing.
 
+use domain::MemoryKind;
+
 use super::{check_each, check_topics, group, instructions, topics, user};
 
 #[test]
@@ -354,5 +356,29 @@ fn drafts_and_forwarded_texts_are_not_the_speakers_own() {
         ("thanks for your help with the move\nLove, Greta", ""),
         ("sure, i'm made of money", ""),
         ("News from me: I live in Bergen.", "User lives in Bergen."),
+    ]);
+}
+
+#[test]
+fn what_happened_today_is_no_plan() {
+    for (text, kind) in [
+        ("got laid off today", MemoryKind::Event),
+        ("weighed in at 78 this morning", MemoryKind::Event),
+        ("Our son was born this morning!", MemoryKind::Event),
+        ("we're leaving tonight", MemoryKind::Plan),
+    ] {
+        assert_eq!(user(text)[0].kind, kind, "{text}");
+    }
+}
+
+#[test]
+fn one_word_is_enough_for_what_the_speaker_is_or_never_did() {
+    check_texts(&[
+        ("I've never been to Paris", "User has never been to Paris."),
+        ("I've never smoked", "User has never smoked."),
+        ("we're catholic", "User and others are catholic."),
+        ("no pork for me, i'm jewish", "User is jewish."),
+        ("i'm tired", ""),
+        ("I've never seen it", ""),
     ]);
 }
