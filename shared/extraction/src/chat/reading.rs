@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use text::Language;
 
-use super::remarks::{Remark, count_units};
+use super::remarks::{Remark, count_units, is_begun_clause};
 use super::spelling::spell_out;
 use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char};
 use crate::english::{is_clause, is_open_standing_phrase, is_order};
@@ -67,7 +67,8 @@ impl ReadRemark {
 /// Reads a remark.
 pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark {
     let words = chat_words_of(language);
-    let text = collapse_spaces(remark.sentence.text);
+    let text = drop_filler(remark.sentence.text, words);
+    let text = collapse_spaces(&text);
     let spelled = spell_out(&text, language);
     let core = strip_empty_words(&spelled, words);
     if let Some(told) = told_in_question(core, words) {
@@ -130,6 +131,25 @@ fn end_before_supposition(core: &str, lower: &LowerText, words: &ChatWords) -> O
 /// Checks whether a comma stands right before a word.
 fn follows_comma(lower: &LowerText, word: &Range<usize>) -> bool {
     lower.text[..word.start].trim_end().ends_with(',')
+}
+
+/// Returns a text without a word about its place in the talk that stands after its first words: `ich
+/// bin Linkshänder` for `ich bin übrigens Linkshänder`.
+fn drop_filler<'t>(text: &'t str, words: &ChatWords) -> Cow<'t, str> {
+    let lower = LowerText::new(text);
+    if lower.text.len() != text.len() {
+        return Cow::Borrowed(text);
+    }
+
+    let mut fillers = words.changes_of_subject.find_ranges(&lower);
+    let filler = fillers.find(|range| {
+        words.empty_openings.is(&lower.text[range.clone()])
+            && is_begun_clause(&lower.text[..range.start], words)
+    });
+    match filler {
+        Some(range) => Cow::Owned([&text[..range.start], &text[range.end..]].concat()),
+        None => Cow::Borrowed(text),
+    }
 }
 
 /// Returns a text with one space in place of several, which a resolved correction leaves behind.

@@ -6,10 +6,11 @@
 use text::Language;
 
 use super::words::{
-    ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, word_ranges, words_of,
+    ChatWords, LowerText, chat_words_of, first_word, is_unspaced, is_word_char, word_ranges,
+    words_of,
 };
 use crate::all_languages::all_languages;
-use crate::english::is_relative;
+use crate::english::{is_clause, is_relative};
 use crate::sentences::{BlockKind, Sentence, is_mark};
 
 /// The length in characters from which a line is taken for a wrapped one, whose end divides nothing.
@@ -66,7 +67,34 @@ pub(crate) fn split_remarks<'a>(sentence: &Sentence<'a>, language: Language) -> 
         from = cut.next;
     }
 
+    if language == Language::English {
+        move_question(&mut remarks, words);
+    }
     remarks
+}
+
+/// The openings of a clause that tells something although a question mark ends it.
+const TELLING_OPENINGS: [&str; 12] = [
+    "he", "he's", "hes", "i", "i'm", "im", "i've", "my", "she", "she's", "shes", "we're",
+];
+
+/// Takes the last clause of a question for a statement if the question stands before it: `what can i
+/// cook for my wife, she's vegan?`.
+fn move_question(remarks: &mut [Remark<'_>], words: &ChatWords) {
+    let [.., asking, told] = remarks else {
+        return;
+    };
+    let text = told.sentence.text.to_lowercase();
+    let asked = asking.sentence.text.to_lowercase();
+    let tells = told.is_question && TELLING_OPENINGS.contains(&first_word(&text));
+    let asks = !asking.is_question
+        && (words.question_openings.opening_len(&asked).is_some()
+            || words.first_person_subjects.opening_len(&asked).is_none()
+                && !is_clause(asking.sentence.text));
+    if tells && asks {
+        told.is_question = false;
+        asking.is_question = true;
+    }
 }
 
 /// Adds a cut at the last comma of a question, unless the question begins before it: `flying on
@@ -227,11 +255,12 @@ fn cut_at_word(text: &str, lower: &str, from: usize, at: usize, words: &ChatWord
         return (!lower[at + len..].trim().is_empty()).then_some(Cut::at(at + len));
     }
 
-    if words.changes_of_subject.opening_len(rest).is_some() {
-        return Some(Cut::at(at));
+    let before = &lower[from..at];
+    if let Some(len) = words.changes_of_subject.opening_len(rest) {
+        let is_inside = words.empty_openings.is(&rest[..len]) && is_begun_clause(before, words);
+        return (!is_inside).then_some(Cut::at(at));
     }
 
-    let before = &lower[from..at];
     if let Some(len) = words.clause_conjunctions.opening_len(rest)
         && let next = rest[len..].trim_start()
         && begins_clause(next, words)
@@ -256,6 +285,20 @@ fn is_named_relative(text: &str) -> bool {
         .next()
         .is_some_and(|word| word.starts_with(char::is_uppercase));
     is_owned && is_person && is_name && words.next().is_none()
+}
+
+/// The most words of a clause that has only begun: `ich bin`.
+const MAX_BEGUN_WORDS: usize = 2;
+
+/// Checks whether a text is only the beginning of a clause about the speaker, so that a word which
+/// otherwise begins a remark stands within it: `ich bin übrigens Linkshänder`.
+pub(super) fn is_begun_clause(before: &str, words: &ChatWords) -> bool {
+    let before = before.trim_start();
+    let count = word_ranges(before).count();
+    let is_open = before.trim_end().ends_with(is_word_char);
+    is_open
+        && (1..=MAX_BEGUN_WORDS).contains(&count)
+        && words.first_person.opening_len(before).is_some()
 }
 
 /// Checks whether a clause continues after a text: a word that carries a clause stands near its end,
@@ -331,6 +374,34 @@ pub(super) fn count_units(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_within_a_clause_divides_nothing() {
+        for (language, text, expected) in [
+            (
+                Language::German,
+                "ich bin übrigens linkshänder",
+                "ich bin linkshänder",
+            ),
+            (
+                Language::French,
+                "j'ai d'ailleurs deux enfants",
+                "j'ai deux enfants",
+            ),
+            (Language::English, "i'm btw left handed", "I'm left handed"),
+        ] {
+            let sentence = Sentence {
+                text,
+                start: 0,
+                end: text.chars().count(),
+                block: BlockKind::Prose,
+            };
+            let remarks = split_remarks(&sentence, language);
+            assert_eq!(remarks.len(), 1, "{text}");
+            let read = super::super::read_remark(&remarks[0], language);
+            assert_eq!(read.text.to_lowercase(), expected.to_lowercase());
+        }
+    }
 
     #[test]
     fn a_sentence_is_divided_where_a_new_clause_begins() {

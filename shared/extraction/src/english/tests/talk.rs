@@ -382,3 +382,23 @@ fn one_word_is_enough_for_what_the_speaker_is_or_never_did() {
         ("I've never seen it", ""),
     ]);
 }
+
+#[test]
+fn a_fact_behind_the_comma_of_a_question_is_told() {
+    check_texts(&[
+        (
+            "what should I cook for my wife, she's vegan and hates mushrooms?",
+            "User's wife is vegan and hates mushrooms.",
+        ),
+        (
+            "present for my dad, he turns 70 on june 8?",
+            "User's dad turns 70 on June 8 (2025-06-08).",
+        ),
+        ("what should i eat, i'm diabetic?", "User is diabetic."),
+        ("what can i do, should i call him?", ""),
+        (
+            "my sister is coming, she's vegan?",
+            "User's sister is coming.",
+        ),
+    ]);
+}
