@@ -8,6 +8,8 @@
 //! that cannot be understood alone is added to the one before it ([`continuation`]), and one that
 //! takes back what was said before is a retraction, by its words ([`retractions`], [`endings`]) or by
 //! the aspect of the person's life that it changes ([`aspects`]).
+//!
+//! A plain text in which people note something about themselves is read in the same way ([`notes`]).
 
 mod aspects;
 mod assertions;
@@ -19,6 +21,7 @@ mod episodes;
 mod fiction;
 mod lasting;
 mod later_corrections;
+mod notes;
 mod plays;
 mod reading;
 mod referents;
@@ -40,6 +43,7 @@ pub(crate) use episodes::{EpisodeReader, is_episode};
 pub(crate) use fiction::find_words_of_others;
 pub(crate) use lasting::mark_lasting;
 pub(crate) use later_corrections::{MessageCorrection, correct_message, find_message_correction};
+pub(crate) use notes::is_personal_note;
 pub(crate) use reading::{ReadRemark, RemarkKind, find_quotations, read_remark};
 pub(crate) use remarks::split_remarks;
 pub(crate) use retractions::{ForgetRequest, find_change, find_forget_request, find_kept_words};

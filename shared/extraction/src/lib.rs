@@ -176,7 +176,19 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
     let passages = source.passages.iter().enumerate();
     for (at, passage) in passages.filter(|(_, passage)| passage.role != Role::Other) {
         let trust = source.trust_of(passage);
-        let language = languages.language_of(passage);
+        let is_note = passage.role == Role::Author
+            && passage.speaker.is_none()
+            && trust.is_own_words()
+            && chat::is_personal_note(passage.text);
+        // A note is read like a message, whatever it was sent as.
+        let passage = Passage {
+            role: if is_note { Role::User } else { passage.role },
+            ..*passage
+        };
+        let language = match is_note {
+            true => Language::English,
+            false => languages.language_of(&passage),
+        };
         // A play that the user has begun goes on until the user ends it.
         let is_own_message = passage.role == Role::User && trust.is_own_words();
         if is_own_message {
@@ -186,7 +198,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
             continue;
         }
 
-        let mut scene = participants.scene(passage, trust);
+        let mut scene = participants.scene(&passage, trust);
         scene.named_day = named_day::find_named_day(&source.passages[..=at]);
         scene.question = question.filter(|_| is_own_message);
         question = match passage.role {
@@ -199,7 +211,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
         let mut text = Cow::Borrowed(passage.text);
         if is_own_message {
             text = chat::resolve_corrections(passage.text, language);
-            if let Some(range) = correct_earlier(passage, &text, language, &mut statements) {
+            if let Some(range) = correct_earlier(&passage, &text, language, &mut statements) {
                 blank_range(text.to_mut(), range);
             } else if let Some(correction) = chat::find_message_correction(&text, language) {
                 let end = passage.start_char + text.chars().count();
@@ -217,7 +229,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
         let previous_count = statements.len();
         let corrected = Passage {
             text: &text,
-            ..*passage
+            ..passage
         };
         read_passage(
             &corrected,
@@ -343,7 +355,7 @@ fn correct_earlier(
 
 /// A message of the user that has been read.
 struct ReadMessage<'a> {
-    passage: &'a Passage<'a>,
+    passage: Passage<'a>,
     /// Its text with the corrections that it makes itself.
     text: String,
     language: Language,
@@ -368,7 +380,7 @@ impl ReadMessage<'_> {
         };
         let passage = Passage {
             text: &text,
-            ..*self.passage
+            ..self.passage
         };
         let mut found = Vec::new();
         read_passage(

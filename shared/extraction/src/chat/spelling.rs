@@ -21,19 +21,7 @@ pub(crate) fn spell_out(text: &str, language: Language) -> Cow<'_, str> {
     let mut spelled = String::with_capacity(text.len() + 16);
     let mut is_changed = false;
     for (index, token) in tokens.iter().enumerate() {
-        let context = TokenContext {
-            previous: index
-                .checked_sub(1)
-                .map_or("", |at| tokens[at].word.as_str()),
-            next: tokens.get(index + 1).map_or("", |next| next.word.as_str()),
-            after_next: tokens
-                .get(index + 2)
-                .map_or("", |after| after.word.as_str()),
-            follows_mark: token.gap.contains([',', ':', '(', '+', '*']) || index == 0,
-        };
-        let replacement = usual_spelling(token, context, words)
-            .or_else(|| calendar_name(token, context, language));
-
+        let replacement = respell(&tokens, index, language, words);
         spelled.push_str(token.gap);
         match replacement {
             Some(replacement) => {
@@ -50,6 +38,36 @@ pub(crate) fn spell_out(text: &str, language: Language) -> Cow<'_, str> {
     let end = tokens.last().map_or(0, |token| token.end);
     spelled.push_str(&text[end..]);
     Cow::Owned(spelled)
+}
+
+/// Checks whether a text has a word as people type it in messages: `im`, `on monday`. A wrong `its` is
+/// in texts of all kinds, and a single letter may be a name.
+pub(super) fn has_typed_spelling(text: &str, language: Language) -> bool {
+    let words = chat_words_of(language);
+    let tokens = split_tokens(text);
+    tokens.iter().enumerate().any(|(index, token)| {
+        token.word != "its"
+            && token.word.len() > 1
+            && respell(&tokens, index, language, words).is_some()
+    })
+}
+
+/// Returns the usual spelling of one of several tokens, if it differs.
+fn respell(
+    tokens: &[Token<'_>],
+    index: usize,
+    language: Language,
+    words: &ChatWords,
+) -> Option<String> {
+    let word_at = |at: usize| tokens.get(at).map_or("", |token| token.word.as_str());
+    let token = &tokens[index];
+    let context = TokenContext {
+        previous: index.checked_sub(1).map_or("", word_at),
+        next: word_at(index + 1),
+        after_next: word_at(index + 2),
+        follows_mark: token.gap.contains([',', ':', '(', '+', '*']) || index == 0,
+    };
+    usual_spelling(token, context, words).or_else(|| calendar_name(token, context, language))
 }
 
 /// A word as it is typed.

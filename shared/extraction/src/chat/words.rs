@@ -478,6 +478,16 @@ chat_words! {
     first_person = "first person",
     /// Words for the assistant.
     second_person = "second person",
+    /// Headings of notes about oneself.
+    note_headings = "note headings",
+    /// Words for the author of a note and their relatives.
+    note_persons = "note persons",
+    /// Labels of what is the author's own in a note.
+    note_labels = "note labels",
+    /// Labels of a card, which may be anybody's.
+    card_labels = "card labels",
+    /// Openings of lines that stand in no note.
+    report_openings = "report openings",
     /// Words without content at the beginning of a remark.
     empty_openings = "empty openings",
     /// Words without content at the end of a remark.
