@@ -71,7 +71,8 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
     let text = collapse_spaces(&text);
     let spelled = spell_out(&text, language);
     let core = strip_empty_words(&spelled, words);
-    if let Some(told) = told_in_question(core, words) {
+    let told = told_in_question(core, words).or_else(|| told_in_request(core, words));
+    if let Some(told) = told {
         return ReadRemark {
             text: told.to_owned(),
             kind: RemarkKind::Statement,
@@ -170,6 +171,49 @@ fn told_in_question<'t>(core: &'t str, words: &ChatWords) -> Option<&'t str> {
     (lower.len() == core.len() && count_units(told) >= MIN_UNITS).then_some(told)
 }
 
+/// Returns the part of a request to remember that is told: `can you remember that i'm vegan`. A
+/// question about what is remembered tells nothing: `can you remember my name`.
+fn told_in_request<'t>(core: &'t str, words: &ChatWords) -> Option<&'t str> {
+    let lower = core.to_lowercase();
+    if lower.len() != core.len() {
+        return None;
+    }
+
+    let polite_len = polite_len(&lower, words);
+    let asked = &lower[polite_len..];
+    let is_asked = words
+        .second_person
+        .occur_in(&LowerText::new(&lower[..polite_len]));
+    let addition = words.profile_additions.opening_len(asked);
+    let request = words.remembering_requests.opening_len(asked);
+    let len = addition.or(request.filter(|_| is_asked))?;
+
+    let after = asked[len..].trim_start();
+    let clause = after
+        .strip_prefix("that ")
+        .or_else(|| after.strip_prefix(':'))
+        .unwrap_or(after)
+        .trim_start();
+    let rest = LowerText::new(clause);
+    let begins_with_speaker = words.first_person_subjects.opening_len(clause).is_some();
+    let is_clause =
+        || clause.contains(" is ") || clause.contains(" are ") || clause.contains("'s ");
+    let is_owned = words.first_person.opening_len(clause).is_some()
+        && (clause.len() < after.len() || is_clause());
+    let is_told = (begins_with_speaker || is_owned) && !words.second_person.occur_in(&rest);
+    is_told.then(|| &core[core.len() - clause.len()..])
+}
+
+/// Returns the length of the polite words with which a request begins, with the space after them.
+fn polite_len(lower: &str, words: &ChatWords) -> usize {
+    let mut rest = lower;
+    while let Some(len) = words.polite_words.opening_len(rest) {
+        rest = rest[len..].trim_start_matches([' ', ',']);
+    }
+
+    lower.len() - rest.len()
+}
+
 /// Returns the full stop that follows a part of a text.
 fn full_stop_after(text: &str, part: &str) -> Option<char> {
     let at = text.rfind(part)? + part.len();
@@ -179,11 +223,15 @@ fn full_stop_after(text: &str, part: &str) -> Option<char> {
 
 fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, language: Language) -> RemarkKind {
     let words = chat_words_of(language);
-    let is_instruction = || {
-        words.standing_phrases.occur_in(lower)
-            && is_addressed(core, lower, language)
-            && !words.one_time_phrases.occur_in(lower)
+    let is_standing_order = || {
+        let order = &lower.text[polite_len(&lower.text, words)..];
+        words.standing_orders.opening_len(order).is_some()
     };
+    let is_standing = || {
+        words.standing_phrases.occur_in(lower) && is_addressed(core, lower, language)
+            || is_standing_order()
+    };
+    let is_instruction = || is_standing() && !words.one_time_phrases.occur_in(lower);
 
     let is_listed = remark.sentence.block == BlockKind::ListItem;
     let min_units = if is_listed { 1 } else { MIN_UNITS };
@@ -361,6 +409,36 @@ mod tests {
             ("is it weird?", RemarkKind::Question),
             ("from now on all prices in CAD", RemarkKind::Instruction),
             ("from now on", RemarkKind::Empty),
+            ("stop recommending beef", RemarkKind::Instruction),
+            (
+                "please don't suggest anything with nuts",
+                RemarkKind::Instruction,
+            ),
+            ("don't suggest this one", RemarkKind::Statement),
+            ("he should stop giving me work", RemarkKind::Statement),
+            (
+                "can you remember i'm allergic to latex?",
+                RemarkKind::Statement,
+            ),
+            (
+                "could you note down that my locker is 4417?",
+                RemarkKind::Statement,
+            ),
+            (
+                "can you make a note that my sister moved",
+                RemarkKind::Statement,
+            ),
+            (
+                "could you please keep in mind i eat halal?",
+                RemarkKind::Statement,
+            ),
+            (
+                "add to my profile that i'm a vegetarian",
+                RemarkKind::Statement,
+            ),
+            ("can you remember my name?", RemarkKind::Question),
+            ("can you remember what i said?", RemarkKind::Question),
+            ("can you save my draft?", RemarkKind::Question),
             ("i always go by bike", RemarkKind::Statement),
             ("btw left handed", RemarkKind::Statement),
         ] {

@@ -400,6 +400,12 @@ chat_words! {
     presuppositions = "presuppositions",
     /// Words that say how the assistant is to answer from now on.
     standing_phrases = "standing phrases",
+    /// Requests to remember what follows: `can you keep in mind`.
+    remembering_requests = "remembering requests",
+    /// Openings of such a request without polite words.
+    profile_additions = "profile additions",
+    /// Orders about every answer, at the beginning of a request.
+    standing_orders = "standing orders",
     /// Words that say that something is asked for once.
     one_time_phrases = "one-time phrases",
     /// Words that announce a list of rules for the assistant.

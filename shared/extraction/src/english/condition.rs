@@ -7,7 +7,7 @@ use super::lexicon::{is_determiner, is_preposition, is_pronoun, to_third_person}
 use super::lists::EntryList;
 use super::topic::{KnownTopic, find_object, is_meaningful, parse_value, phrase_key};
 use super::vocabulary::vocabulary;
-use super::words::Clause;
+use super::words::{Clause, Word};
 use crate::word_list::WordList;
 
 /// Returns the topic of a state or habit of a person.
@@ -94,7 +94,10 @@ fn state_topic(rest: Clause<'_>, fact: MakeFact<'_>) -> Option<KnownTopic> {
     }
 
     let is_listed = |list: &WordList| list.has(rest.lower_at(0));
-    match rest.words.first().filter(|word| word.is_capitalized()) {
+    // A people or faith is typed without a capital where nothing follows it.
+    let ends_here = rest.words.get(1).is_none_or(|next| next.is_punctuation);
+    let is_name = |word: &&Word<'_>| word.is_capitalized() || ends_here;
+    match rest.words.first().filter(is_name) {
         Some(word) if is_listed(&vocabulary().nationalities) && is_alone(1) => {
             fact("nationality", word.lower.to_owned())
         }
