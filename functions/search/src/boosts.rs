@@ -3,12 +3,13 @@
 //!
 //! A boost changes the order of the rows of one kind. The similarities of the rows stay the same and
 //! are reassigned in the new order, so that the threshold and the mix of both kinds do not depend on
-//! it.
+//! it. Memories about somebody else than the question asks about lose similarity as well.
 
 use std::collections::HashSet;
 
 use domain::Timestamp;
 use extraction::QuestionDays;
+use memory_model::asker::QuestionPeople;
 use search_engine::SearchHit;
 
 use crate::engine::{FoundChunk, FoundMemory};
@@ -25,6 +26,9 @@ const NAMED_DAY_FACTOR: f32 = 1.1;
 /// of the share of the user's text decides how much of it is added, because the user's words are
 /// few beside those of an answer.
 const USER_WEIGHT: f32 = 0.5;
+/// The share of its similarity and score that a memory keeps if it is about somebody else than the
+/// question. The best one is then below the default threshold.
+const OTHER_PERSON_SHARE: f32 = 0.5;
 
 /// The speaker of a turn of the user that has no name.
 const UNNAMED_USER: &str = "User";
@@ -113,6 +117,23 @@ impl Boosts {
     }
 }
 
+/// Lowers memories about somebody else than the question asks about, and sorts the rows again.
+pub(crate) fn lower_others(rows: &mut Vec<ResultRow>, people: &QuestionPeople) {
+    let mut is_lowered = false;
+    for row in rows.iter_mut() {
+        if let ResultRow::Memory(found) = row
+            && people.exclude(&found.memory)
+        {
+            found.hit.similarity *= OTHER_PERSON_SHARE;
+            found.hit.scores.fused *= OTHER_PERSON_SHARE;
+            is_lowered = true;
+        }
+    }
+    if is_lowered {
+        rows.sort_by(|a, b| b.similarity().total_cmp(&a.similarity()));
+    }
+}
+
 /// Checks whether a chunk belongs to a conversation in which one side may be an assistant.
 pub(crate) fn may_have_assistant(hit: &SearchHit) -> bool {
     ConversationHeadings::parse(&hit.headings)
@@ -197,7 +218,7 @@ fn documents_with_unnamed_user(rows: &[ResultRow]) -> HashSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rank::test_rows::{chunk_row, texts_of};
+    use crate::rank::test_rows::{chunk_row, memory_row, texts_of};
 
     const MAY: &str = "Monday, 8 May 2023\nAna, Ben";
     const JUNE: &str = "Thursday, 8 June 2023\nAna, Ben";
@@ -276,6 +297,22 @@ mod tests {
             (headings, "User: I swim.", 0.7),
         ];
         assert_eq!(boosted("Who swims?", &chunks)[0].0, "User: I swim.");
+    }
+
+    #[test]
+    fn a_fact_about_another_comes_after_the_asker_s_own() {
+        let mut rows = vec![
+            memory_row("User's mom lives in Ohio.", 0.98),
+            memory_row("User moved to Lisbon.", 0.85),
+        ];
+        lower_others(&mut rows, &QuestionPeople::find("Where does my mom live?"));
+        assert_eq!(rows[0].text(), "User's mom lives in Ohio.");
+        lower_others(&mut rows, &QuestionPeople::find("Where do I live?"));
+        let expected = [
+            ("User moved to Lisbon.".to_owned(), 0.85),
+            ("User's mom lives in Ohio.".to_owned(), 0.49),
+        ];
+        assert_eq!(texts_of(&rows), expected);
     }
 
     #[test]

@@ -293,13 +293,15 @@ pub(crate) fn load_document_chunks(index: &ContainerIndex, id: &str) -> Result<V
     }
 }
 
-/// Finds the present memories that answer a question, the best first.
+/// Finds the present memories that answer a question, the best first. There are at least
+/// [`BOOST_CANDIDATES`] if `needs_more` holds for a hit within the limit, and there are so many.
 ///
 /// # Errors
 /// [`PortError::Corrupt`] if stored data cannot be read.
 pub(crate) fn find_memories(
     indexed_memories: &[IndexedMemories],
     question: &SearchQuestion<'_>,
+    needs_more: &dyn Fn(&SearchHit) -> bool,
     progress: &mut SearchProgress,
 ) -> Result<Vec<FoundMemory>> {
     let admit = |view: &DocumentView<'_>| admits_memory(question, indexed_memories, view);
@@ -308,7 +310,11 @@ pub(crate) fn find_memories(
         .map(IndexedMemories::index)
         .collect();
     let admit = question.is_filtered().then_some(&admit as &Admission<'_>);
-    let hits = search_index(&indexes, question, admit, None, progress)?;
+    let wider = WiderLimit {
+        limit: BOOST_CANDIDATES,
+        is_wanted: needs_more,
+    };
+    let hits = search_index(&indexes, question, admit, Some(wider), progress)?;
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
         let Some(memory) = Memory::from_record(&hit.attributes) else {

@@ -6,12 +6,14 @@ use std::thread;
 
 use container_index::{IndexedChunks, IndexedMemories, partial_segments, read_until_fetched};
 use domain::{ContainerId, Result, Tenant, Timestamp};
+use memory_model::Memory;
+use memory_model::asker::QuestionPeople;
 use search_engine::{SearchHit, SearchProgress};
 use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
 use tracing::Instrument;
 
 use crate::SearchState;
-use crate::boosts::{Boosts, may_have_assistant};
+use crate::boosts::{Boosts, lower_others, may_have_assistant};
 use crate::engine::{
     NeededViews, SearchQuestion, explain_threshold, find_chunks, find_memories,
     find_physical_containers, open_containers,
@@ -294,11 +296,20 @@ impl Search<'_> {
         sources: &Sources,
         progress: &mut SearchProgress,
     ) -> Result<Vec<ResultRow>> {
-        let mut memories = find_memories(&sources.memories, question, progress)?;
-        memories.retain(|found| found.hit.similarity >= self.threshold);
+        // Another wording of the question may lack the words for the asker.
+        let people = QuestionPeople::find(self.question.text);
+        let needs_more = |hit: &SearchHit| {
+            let memory = Memory::from_record(&hit.attributes);
+            memory.is_some_and(|memory| people.exclude(&memory))
+        };
+        let memories = find_memories(&sources.memories, question, &needs_more, progress)?;
 
         let rows = memories.into_iter().map(Box::new).map(ResultRow::Memory);
-        Ok(rows.collect())
+        let mut rows = rows.collect();
+        lower_others(&mut rows, &people);
+        rows.retain(|row| row.similarity() >= self.threshold);
+        rows.truncate(question.limit);
+        Ok(rows)
     }
 
     /// Returns the reason why there are no results, and what to do.

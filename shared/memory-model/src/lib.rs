@@ -7,6 +7,7 @@
 //! The crate is pure: it does no I/O, reads no clock and has no async code. The same statements and
 //! edits always give the same memories.
 
+pub mod asker;
 pub mod asking;
 pub mod ledger;
 pub mod model;
