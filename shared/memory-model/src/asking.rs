@@ -144,7 +144,7 @@ const ASPECT_QUESTION_WORDS: &[(&str, &str)] = &[
     ),
     (
         "medication",
-        "medication medicine dose dosage take pills tablets medikament dosis nehme medicamento tomo médicament prends farmaco prendo remédio лекарство 药 薬 약",
+        "medication medicine meds prescribed dose dosage take pills tablets medikament dosis nehme medicamento tomo médicament prends farmaco prendo remédio лекарство 药 薬 약",
     ),
     (
         "phone",
