@@ -20,6 +20,10 @@ const MIN_UNITS_BEFORE_SUPPOSITION: usize = 3;
 const MAX_QUOTED_TERM_WORDS: usize = 2;
 /// The same in characters, in scripts without spaces.
 const MAX_QUOTED_TERM_CHARS: usize = 6;
+/// The most words of a title.
+const MAX_TITLE_WORDS: usize = 8;
+/// The most letters of a word that a title has without a capital: `of`, `the`.
+const MAX_SMALL_WORD: usize = 3;
 
 /// The purpose of a remark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -348,7 +352,8 @@ pub(crate) fn find_quotations(text: &str) -> Vec<Range<usize>> {
 
         match open {
             Some((from, mark)) if closing_mark(mark).contains(c) => {
-                if !is_term(&text[from + mark.len_utf8()..at]) {
+                let quoted = &text[from + mark.len_utf8()..at];
+                if !is_term(quoted) && !is_title(quoted) && !follows_favorite(&text[..from]) {
                     quotations.push(from..at + c.len_utf8());
                 }
                 open = None;
@@ -367,6 +372,30 @@ pub(crate) fn find_quotations(text: &str) -> Vec<Range<usize>> {
 fn is_term(quoted: &str) -> bool {
     let wide = quoted.chars().filter(|c| is_unspaced(*c)).count();
     wide <= MAX_QUOTED_TERM_CHARS && (wide > 0 || count_units(quoted) <= MAX_QUOTED_TERM_WORDS)
+}
+
+/// Checks whether a quoted text is a title: `The Name of the Rose`.
+fn is_title(quoted: &str) -> bool {
+    let words: Vec<&str> = quoted.split_whitespace().collect();
+    let is_capital = |word: &&str| word.starts_with(|c: char| c.is_uppercase() || c.is_numeric());
+    let is_small =
+        |word: &&str| word.len() <= MAX_SMALL_WORD && word.chars().all(char::is_lowercase);
+    (1..=MAX_TITLE_WORDS).contains(&words.len())
+        && words.first().is_some_and(is_capital)
+        && words.last().is_some_and(is_capital)
+        && words.iter().all(|word| is_capital(word) || is_small(word))
+}
+
+/// Checks whether the words before a quotation name a favourite, which it tells: `my favourite quote is`.
+fn follows_favorite(before: &str) -> bool {
+    let clause = before
+        .rsplit(['.', '!', '?', '\n'])
+        .next()
+        .unwrap_or_default();
+    let lower = clause.to_lowercase();
+    let mut words = lower.split_whitespace();
+    words.any(|word| matches!(word, "favourite" | "favorite" | "fav"))
+        && lower.trim_end().ends_with(" is")
 }
 
 /// Checks whether a mark opens a quotation after a character. A straight mark after a letter or a
@@ -496,6 +525,13 @@ mod tests {
                 vec!["'i live in Utrecht'"],
             ),
             ("never say 'simply' to me", vec![]),
+            ("my favourite book is \"The Name of the Rose\"", vec![]),
+            ("watched \"All Quiet on the Western Front\"", vec![]),
+            ("my favorite quote is \"less is more\"", vec![]),
+            (
+                "my boss asked: what is \"less is more\"",
+                vec!["\"less is more\""],
+            ),
             ("it's the dogs' bed and that's it", vec![]),
             ("\"My name is Ilse.\" better?", vec!["\"My name is Ilse.\""]),
             (
