@@ -1,6 +1,6 @@
 //! Conformance tests of [`domain::ports::Activity`].
 
-use domain::activity::{Hour, RequestRecord, RequestTally, RequestType};
+use domain::activity::{Hour, RequestRecord, RequestTally, RequestType, TallySlices, TimeSpan};
 use domain::ports::HourCounts;
 use domain::{ContainerId, Revision, Tenant, Timestamp};
 use serde_json::json;
@@ -14,7 +14,9 @@ promises!(
     a_late_request_opens_a_closed_hour_again,
     counts_that_a_late_request_overtook_are_not_stored,
     of_many_who_close_an_hour_all_store_the_same,
+    slices_are_those_of_the_token_of_the_hour,
     hours_are_overdue_from_their_end_on_oldest_first,
+    a_busy_hour_is_overdue_from_its_beginning_on,
     contents_are_taken_out_of_some_containers_and_counts_stay_true,
     long_hours_are_read_in_pages,
 );
@@ -65,7 +67,7 @@ async fn record(setting: &PortFixture, tenant: &Tenant, record: &RequestRecord, 
         .expect("a record");
 }
 
-/// Returns all records of an hour, and the number of pages.
+/// Returns all records of an hour, oldest first, and the number of pages.
 async fn read_hour(
     setting: &PortFixture,
     tenant: &Tenant,
@@ -77,13 +79,20 @@ async fn read_hour(
             setting
                 .ctx()
                 .request_log
-                .list_requests(tenant, hour, after.as_deref())
+                .list_requests(
+                    tenant,
+                    hour,
+                    TimeSpan::for_hour(hour),
+                    after.as_deref(),
+                    usize::MAX,
+                )
                 .await
         };
         let (found, next) = retry_unavailable(page).await.expect("a page");
         records.extend(found);
         pages += 1;
         if next.is_none() {
+            records.reverse();
             return (records, pages);
         }
         after = next;
@@ -113,7 +122,7 @@ async fn hour_token(setting: &PortFixture, hour: Hour) -> String {
         .await
         .as_slice()
     {
-        [HourCounts::Open(found, token)] if *found == hour => token.clone(),
+        [open] if open.hour == hour && open.tally.is_none() => open.token.clone(),
         other => panic!("{hour:?} is not open: {other:?}"),
     }
 }
@@ -163,10 +172,10 @@ async fn a_request_is_read_back_whole_in_its_hour(setting: &PortFixture) {
     assert_eq!(
         read_hour(setting, &setting.alpha, hour).await,
         (wanted.to_vec(), 1),
-        "oldest first, each once"
+        "each once, in the order of time"
     );
 
-    let outlines = wanted.map(|one| RequestRecord {
+    let outlines = wanted.clone().map(|one| RequestRecord {
         input: None,
         output: None,
         ..one
@@ -175,12 +184,27 @@ async fn a_request_is_read_back_whole_in_its_hour(setting: &PortFixture) {
         setting
             .ctx()
             .request_log
-            .list_outlines(&setting.alpha, hour, None)
+            .list_outlines(&setting.alpha, hour, TimeSpan::for_hour(hour), None)
             .await
     };
     assert_eq!(
         retry_unavailable(page).await.expect("a page"),
         (outlines.to_vec(), None)
+    );
+
+    // A span begins with its first moment and ends before its last.
+    let span = TimeSpan::for_hour(hour)
+        .since(wanted[1].at)
+        .until(wanted[3].at);
+    let page = async || {
+        let log = &setting.ctx().request_log;
+        log.list_requests(&setting.alpha, hour, span, None, usize::MAX)
+            .await
+    };
+    assert_eq!(
+        retry_unavailable(page).await.expect("a page"),
+        (vec![wanted[2].clone(), wanted[1].clone()], None),
+        "newest first"
     );
     assert!(
         read_hour(setting, &setting.alpha, hour.next())
@@ -237,8 +261,17 @@ async fn an_hour_is_open_from_its_first_request_on_until_it_is_closed(setting: &
     );
     let tally = count_hour(setting, first).await;
     assert_eq!(tally.total_where(|_| true).map(|cell| cell.count), Some(4));
-    let open = HourCounts::Open(third, hour_token(setting, third).await);
-    let wanted = [HourCounts::Closed(first, tally.clone()), open.clone()];
+    let open = HourCounts {
+        hour: third,
+        token: hour_token(setting, third).await,
+        tally: None,
+    };
+    let closed = HourCounts {
+        hour: first,
+        token: before.clone(),
+        tally: Some(tally.clone()),
+    };
+    let wanted = [closed, open.clone()];
     assert_eq!(
         list_hours(setting, &setting.alpha, first, third).await,
         wanted
@@ -276,7 +309,7 @@ async fn a_late_request_opens_a_closed_hour_again(setting: &PortFixture) {
     for count_before in 1..3 {
         let late = empty_request(time_in_hour(0, 58));
         record(setting, &setting.alpha, &late, 5).await;
-        hour_token(setting, hour).await;
+        let token = hour_token(setting, hour).await;
         let tally = count_hour(setting, hour).await;
         assert_eq!(
             tally.total_where(|_| true).map(|cell| cell.count),
@@ -284,7 +317,11 @@ async fn a_late_request_opens_a_closed_hour_again(setting: &PortFixture) {
         );
         assert_eq!(
             list_hours(setting, &setting.alpha, hour, hour).await,
-            [HourCounts::Closed(hour, tally)]
+            [HourCounts {
+                hour,
+                token,
+                tally: Some(tally)
+            }]
         );
     }
 }
@@ -342,8 +379,74 @@ async fn of_many_who_close_an_hour_all_store_the_same(setting: &PortFixture) {
     assert_eq!(futures::future::join_all(all).await, [true; 8]);
     assert_eq!(
         list_hours(setting, &setting.alpha, hour, hour).await,
-        [HourCounts::Closed(hour, tally)]
+        [HourCounts {
+            hour,
+            token,
+            tally: Some(tally)
+        }]
     );
+}
+
+async fn slices_are_those_of_the_token_of_the_hour(setting: &PortFixture) {
+    let hour = Hour::containing(time_in_hour(0, 0));
+    let slices_with = async |token: &str| {
+        let log = &setting.ctx().request_log;
+        let get = async || log.get_slices(&setting.alpha, hour, token).await;
+        retry_unavailable(get).await.expect("an answer")
+    };
+    let put = async |token: &str, slices: &TallySlices| {
+        let log = &setting.ctx().request_log;
+        let put = async || log.put_slices(&setting.alpha, hour, token, slices).await;
+        retry_unavailable(put).await.expect("an answer");
+    };
+
+    let request = empty_request(time_in_hour(0, 1));
+    record(setting, &setting.alpha, &request, 0).await;
+    let before = hour_token(setting, hour).await;
+    assert_eq!(slices_with(&before).await, None);
+    let mut slices = TallySlices::new(hour);
+    slices.count(&request);
+    slices.finish(time_in_hour(0, 2));
+    put(&before, &slices).await;
+    assert_eq!(slices_with(&before).await, Some(slices.clone()));
+    slices.finish(time_in_hour(0, 3));
+    put(&before, &slices).await;
+    assert_eq!(slices_with(&before).await, Some(slices.clone()));
+
+    // A record counts as late three minutes after its request, although its hour has not ended.
+    let late = empty_request(time_in_hour(0, 1));
+    record(setting, &setting.alpha, &late, 3).await;
+    let token = hour_token(setting, hour).await;
+    assert_ne!(token, before);
+    assert_eq!(slices_with(&token).await, None);
+
+    slices.count(&late);
+    put(&token, &slices).await;
+    assert!(close_hour(setting, hour, &token, &slices.total()).await);
+    assert_eq!(slices_with(&token).await, Some(slices));
+    assert_eq!(slices_with(&before).await, None);
+}
+
+async fn a_busy_hour_is_overdue_from_its_beginning_on(setting: &PortFixture) {
+    let overdue = async |before: Timestamp| {
+        let log = &setting.ctx().request_log;
+        let found = retry_unavailable(async || log.list_overdue_hours(before, 10).await).await;
+        found.expect("hours").len()
+    };
+    let time = time_in_hour(0, 30);
+    for _ in 0..999 {
+        record(setting, &setting.alpha, &empty_request(time), 0).await;
+    }
+    assert_eq!(overdue(time).await, 0);
+    // A mark that fails is put after the next request.
+    for _ in 0..20 {
+        record(setting, &setting.alpha, &empty_request(time), 0).await;
+    }
+    assert_eq!(overdue(time).await, 1);
+    assert_eq!(overdue(time_in_hour(0, 0)).await, 0);
+
+    count_hour(setting, Hour::containing(time)).await;
+    assert_eq!(overdue(time).await, 0);
 }
 
 async fn hours_are_overdue_from_their_end_on_oldest_first(setting: &PortFixture) {

@@ -3,9 +3,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
-use domain::activity::{Hour, RequestRecord, RequestType};
-use domain::ports::{HourCounts, RequestLog};
+use domain::activity::{Hour, RequestRecord, RequestType, TallySlices};
+use domain::ports::RequestLog;
 use domain::{Timestamp, ports::PortResult};
 use futures::join;
 use rand::rngs::StdRng;
@@ -282,10 +283,7 @@ async fn closed_hours(client: &OrgClient, begin: Timestamp) -> Vec<bool> {
         .await
         .expect("hours");
 
-    hours
-        .iter()
-        .map(|hour| matches!(hour, HourCounts::Closed(..)))
-        .collect()
+    hours.iter().map(|hour| hour.tally.is_some()).collect()
 }
 
 async fn all_closed(client: &OrgClient, begin: Timestamp) -> bool {
@@ -332,6 +330,123 @@ async fn figures_are_those_of_a_recount_whatever_is_rolled_up() {
         client.roll_up_hours(client.now()).await;
         compare_with_recount(&client, &records, begin, seed).await;
     }
+}
+
+/// Writes requests of an hour in time, each a second after the one before it.
+async fn write_in_time(
+    client: &OrgClient,
+    begin: Timestamp,
+    seconds: Range<i64>,
+) -> Vec<RequestRecord> {
+    let mut records = Vec::new();
+    for second in seconds {
+        let at = begin.plus_seconds(second);
+        let kind = RequestType::ALL[usize::try_from(second % 5).expect("a type")];
+        let status = if second % 7 == 0 { 404 } else { 200 };
+        let record = new_record(at, kind, status, "ka");
+        let log = &client.app.system.ctx.request_log;
+        let written = log.record(&client.tenant, &record, at).await;
+        written.expect("a record");
+        records.push(record);
+    }
+    records
+}
+
+/// Returns the time up to which the open hour after `begin` is counted, if it has slices.
+async fn counted_to(client: &OrgClient, begin: Timestamp) -> Option<Timestamp> {
+    let (log, hour) = (&client.app.system.ctx.request_log, Hour::containing(begin));
+    let hours = log.count_by_hour(&client.tenant, hour, hour).await;
+    let token = hours.expect("hours").remove(0).token;
+    let slices = log.get_slices(&client.tenant, hour, &token).await;
+    slices.expect("an answer").map(|slices| slices.counted_to())
+}
+
+#[tokio::test]
+async fn a_busy_hour_is_counted_before_it_ends() {
+    let client = OrgClient::new().await;
+    let begin = Hour::containing(client.now())
+        .start_time()
+        .plus_seconds(-40 * 3600);
+    let roll_up = async |seconds: i64| {
+        let before = begin.plus_seconds(seconds);
+        let closed = maintenance::roll_up_hours(&client.app.system.ctx, before).await;
+        closed.expect("hours to count")
+    };
+    let mut records = write_in_time(&client, begin, 0..900).await;
+    assert_eq!(roll_up(900).await, 0);
+    assert_eq!(counted_to(&client, begin).await, None, "it is not busy yet");
+
+    records.extend(write_in_time(&client, begin, 900..1_290).await);
+    assert_eq!(roll_up(1_290).await, 0);
+    let quarter = begin.plus_seconds(960);
+    assert_eq!(counted_to(&client, begin).await, Some(quarter));
+    compare_with_recount(&client, &records, begin, 1).await;
+
+    // A late record lets the hour be counted from its beginning.
+    let late = new_record(begin.plus_seconds(70), RequestType::Add, 200, "kb");
+    client.write_record(&late).await;
+    records.insert(71, late);
+    records.sort_by(|a, b| (a.at, &a.id).cmp(&(b.at, &b.id)));
+    assert_eq!(counted_to(&client, begin).await, None);
+    compare_with_recount(&client, &records, begin, 2).await;
+
+    records.extend(write_in_time(&client, begin, 1_290..2_400).await);
+    assert_eq!(roll_up(2_400).await, 0);
+    let end = begin.plus_seconds(2_100);
+    assert_eq!(counted_to(&client, begin).await, Some(end));
+    compare_with_recount(&client, &records, begin, 3).await;
+    read_all_pages(&client, &records, begin).await;
+
+    assert_eq!(roll_up(3_900).await, 1);
+    let end = Hour::containing(begin).end_time();
+    assert_eq!(counted_to(&client, begin).await, Some(end));
+    compare_with_recount(&client, &records, begin, 4).await;
+    read_all_pages(&client, &records, begin).await;
+}
+
+/// Checks that the pages of the log are the records, newest first.
+async fn read_all_pages(client: &OrgClient, records: &[RequestRecord], begin: Timestamp) {
+    let end = begin.plus_seconds(3_600);
+    let mut all = Vec::new();
+    for page in 1..=records.len().div_ceil(100) {
+        let query = format!("logs?from={begin}&to={end}&limit=100&page={page}");
+        let body = client.get_figures(&query).await;
+        all.extend(crate::client::collect_field(&body["logs"], "id"));
+    }
+    let wanted: Vec<_> = records
+        .iter()
+        .rev()
+        .map(|record| record.id.clone())
+        .collect();
+    assert_eq!(all, wanted);
+}
+
+#[tokio::test]
+async fn an_hour_is_counted_in_steps() {
+    let client = OrgClient::new().await;
+    let ctx = &client.app.system.ctx;
+    let hour = Hour(Hour::containing(client.now()).0 - 40);
+    let mut records = Vec::new();
+    for number in 0..60 {
+        let at = hour.start_time().plus_seconds(number * 30);
+        let record = RequestRecord {
+            input: Some(json!("x".repeat(60_000))),
+            ..new_record(at, RequestType::Search, 200, "ka")
+        };
+        client.write_record(&record).await;
+        records.push(record);
+    }
+
+    let mut slices = TallySlices::new(hour);
+    let mut steps = Vec::new();
+    while !slices.is_complete() {
+        let to = hour.end_time();
+        let pages = service::count_on(ctx, &client.tenant, hour, &mut slices, to, 1).await;
+        assert!(pages.expect("pages") <= 2);
+        steps.push(slices.counted_to());
+    }
+    assert!(steps.len() > 2 && steps.is_sorted(), "{steps:?}");
+    assert_eq!(slices.total(), records.iter().collect());
 }
 
 #[tokio::test]

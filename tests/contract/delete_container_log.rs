@@ -1,6 +1,6 @@
 //! The request log contains nothing of a container after the deletion of its tag.
 
-use domain::activity::{Hour, RequestRecord, RequestType};
+use domain::activity::{Hour, RequestRecord, RequestType, TimeSpan};
 use domain::settings::LogContentMode;
 use domain::{ContainerId, Revision, Timestamp};
 use serde_json::json;
@@ -116,8 +116,15 @@ async fn a_request_whose_body_took_hours_to_arrive_loses_its_content() {
     assert_eq!(delete_and_wait(&client, "box").await.log_contents, 1);
 
     let activity = &client.app.system.ctx.request_log;
+    let hour = Hour::containing(arrival);
     let (records, _) = activity
-        .list_requests(&client.tenant, Hour::containing(arrival), None)
+        .list_requests(
+            &client.tenant,
+            hour,
+            TimeSpan::for_hour(hour),
+            None,
+            usize::MAX,
+        )
         .await
         .expect("a page");
     assert_eq!(records.len(), 1);
@@ -171,8 +178,9 @@ async fn many_hours_of_several_containers_are_looked_through_once_and_counted_ex
     let activity = &client.app.system.ctx.request_log;
     let mut left = 0;
     for hour in Hour::containing(begin).0..=Hour::containing(now(&client)).0 {
+        let span = TimeSpan::for_hour(Hour(hour));
         let (records, _) = activity
-            .list_requests(&client.tenant, Hour(hour), None)
+            .list_requests(&client.tenant, Hour(hour), span, None, usize::MAX)
             .await
             .expect("a page");
         for record in records.iter().filter(|record| record.input.is_some()) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::activity::{Hour, RequestRecord};
+use domain::activity::{Hour, RequestRecord, TimeSpan};
 use domain::key::Permission;
 use domain::ports::Connectors;
 use domain::settings::LogContentMode;
@@ -19,18 +19,26 @@ pub(crate) async fn read_log(client: &OrgClient) -> Vec<RequestRecord> {
     let now = Hour::containing(client.app.system.ctx.clock.now());
     let mut all = Vec::new();
     for hour in now.0 - 24..=now.0 {
-        let mut after = None;
+        let (mut after, mut records) = (None, Vec::new());
         loop {
+            let span = TimeSpan::for_hour(Hour(hour));
             let page = activity
-                .list_requests(&client.tenant, Hour(hour), after.as_deref())
+                .list_requests(
+                    &client.tenant,
+                    Hour(hour),
+                    span,
+                    after.as_deref(),
+                    usize::MAX,
+                )
                 .await
                 .expect("a page");
-            all.extend(page.0);
+            records.extend(page.0);
             after = page.1;
             if after.is_none() {
                 break;
             }
         }
+        all.extend(records.into_iter().rev());
     }
 
     all

@@ -4,7 +4,7 @@ use axum::extract::State;
 use container_index::{
     IndexedMemories, ListedTime, count_memories, partial_segments, read_until_fetched,
 };
-use domain::activity::RequestType;
+use domain::activity::{RequestType, TimeSpan};
 use domain::{Container, Result, Tenant, Timestamp};
 use edge::{ApiResult, Json, Query};
 use futures::stream::{self, StreamExt, TryStreamExt};
@@ -14,8 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 use service::Ctx;
 use service::{
-    ContainerScope, EXACT_COUNT_LIMIT, TimeSpan, count_documents, find_containers, read_heads,
-    read_tallies,
+    ContainerScope, EXACT_COUNT_LIMIT, count_documents, find_containers, read_heads, read_tallies,
 };
 
 use crate::AnalyticsState;

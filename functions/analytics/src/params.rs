@@ -1,11 +1,11 @@
 //! The parameters of the query string. All of them arrive as strings, so each is parsed on its own
 //! and named if it is wrong.
 
-use domain::activity::RequestType;
+use domain::activity::{RequestType, TimeSpan};
 use domain::{Error, Result, Timestamp};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use service::{RequestFilter, TimeSpan};
+use service::RequestFilter;
 
 /// The number of items on a page if the request does not set a limit. Part of the API.
 const DEFAULT_LIMIT: usize = 20;

@@ -1,26 +1,28 @@
 //! Rolls up the request log: an hour that has ended is counted once, so that reading it again costs
-//! one item.
+//! one item. A busy hour is counted in steps, which begin before it ends.
 
-use domain::activity::Hour;
+use domain::activity::{Hour, TallySlices};
 use domain::ports::{HourCounts, PortResult};
 use domain::{Tenant, Timestamp};
-use service::Ctx;
-use service::{TimeSpan, tally_hour};
+use service::{Ctx, count_on};
 use tracing::{info, warn};
 
-/// The time in seconds from the end of an hour until it is counted. By then its last requests have
-/// been answered and recorded.
+/// The time in seconds from a request until it is counted. By then it has been answered and recorded: what is
+/// recorded later makes its hour be counted again.
 const SETTLE_SECONDS: i64 = 5 * 60;
 /// The most hours that one sweep counts. The next sweep follows in a minute.
 const MAX_HOURS: usize = 100;
-/// The number of pages of records after which a sweep begins no further hour.
+/// The number of pages of records after which a sweep begins no further hour. A page has at most 1 MB.
 const MAX_PAGES: usize = 400;
+/// The number of pages after which the count of an hour is stored, and the next sweep goes on from there.
+const STEP_PAGES: usize = 100;
 /// The milliseconds of a minute.
 const MINUTE_MS: i64 = 60_000;
 
-/// Counts and closes open hours that ended five minutes before `before`. Returns the number of
-/// closed hours. The counts of an hour are computed from its records, so counting it twice, or
-/// again after a crash, gives the same result. An hour that receives a record meanwhile stays open.
+/// Counts and closes open hours that ended five minutes before `before`, and counts busy hours up to that
+/// time. Returns the number of closed hours. The counts of an hour are computed from its records, so counting
+/// it twice, or again after a crash, gives the same result. An hour that receives a late record meanwhile stays
+/// open.
 ///
 /// Each minute begins with another hour, so that an hour that takes all the time of a sweep delays
 /// the others only for that sweep.
@@ -28,9 +30,10 @@ const MINUTE_MS: i64 = 60_000;
 /// # Errors
 /// Those of finding the hours. An hour that cannot be counted is left to the next sweep.
 pub async fn roll_up_hours(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
+    let settled = before.plus_seconds(-SETTLE_SECONDS);
     let mut hours = ctx
         .request_log
-        .list_overdue_hours(before.plus_seconds(-SETTLE_SECONDS), MAX_HOURS)
+        .list_overdue_hours(settled, MAX_HOURS)
         .await?;
     let first = first_hour_index(before, hours.len());
     hours.rotate_left(first);
@@ -42,7 +45,7 @@ pub async fn roll_up_hours(ctx: &Ctx, before: Timestamp) -> PortResult<usize> {
         }
 
         // An hour that cannot be counted must not stop the others.
-        match close_hour(ctx, &tenant, hour).await {
+        match count_hour(ctx, &tenant, hour, settled).await {
             Ok((is_closed, pages_read)) => {
                 closed += usize::from(is_closed);
                 pages += pages_read;
@@ -68,25 +71,40 @@ fn first_hour_index(before: Timestamp, hours: usize) -> usize {
     usize::try_from(minute.rem_euclid(hours)).unwrap_or(0)
 }
 
-/// Counts and closes an hour. Returns whether it is closed now, and the number of pages of records
-/// that were read.
-async fn close_hour(ctx: &Ctx, tenant: &Tenant, hour: Hour) -> PortResult<(bool, usize)> {
-    let counts = ctx
-        .request_log
-        .count_by_hour(tenant, hour, hour)
-        .await?
-        .pop();
+/// Counts an hour up to `settled`, in a step, and closes it if it is complete. Returns whether it is closed
+/// now, and the number of pages of records that were read.
+async fn count_hour(
+    ctx: &Ctx,
+    tenant: &Tenant,
+    hour: Hour,
+    settled: Timestamp,
+) -> PortResult<(bool, usize)> {
+    let log = &ctx.request_log;
+    let counts = log.count_by_hour(tenant, hour, hour).await?.pop();
     // The list of overdue hours may be slightly outdated.
-    let Some(HourCounts::Open(_, token)) = counts else {
+    let Some(HourCounts {
+        token, tally: None, ..
+    }) = counts
+    else {
         return Ok((false, 0));
     };
-    let (tally, pages) = tally_hour(ctx, tenant, hour, TimeSpan::for_hour(hour)).await?;
-    Ok((
-        ctx.request_log
-            .close_hour(tenant, hour, &token, &tally)
-            .await?,
-        pages,
-    ))
+
+    let stored = log.get_slices(tenant, hour, &token).await?;
+    let is_begun = stored.is_some();
+    let mut slices = stored.unwrap_or_else(|| TallySlices::new(hour));
+    let pages = count_on(ctx, tenant, hour, &mut slices, settled, STEP_PAGES).await?;
+    // One page of records is as quickly read as slices.
+    if is_begun || pages > 1 || !slices.is_complete() {
+        log.put_slices(tenant, hour, &token, &slices).await?;
+    }
+    if !slices.is_complete() {
+        return Ok((false, pages));
+    }
+
+    let is_closed = log
+        .close_hour(tenant, hour, &token, &slices.total())
+        .await?;
+    Ok((is_closed, pages))
 }
 
 #[cfg(test)]

@@ -7,15 +7,18 @@
 //! missing or stale. It carries a token and is deleted in the transaction that stores the counts. A
 //! late record puts a marker with a fresh token in the transaction that writes the record. Counts
 //! that were computed without that record are therefore never final.
+//!
+//! A busy hour also has slices: counts of its first part, with the token of the marker. Whoever finds another
+//! token ignores them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use aws_sdk_dynamodb::operation::put_item::PutItemError;
 use aws_sdk_dynamodb::operation::query::builders::QueryFluentBuilder;
 use aws_sdk_dynamodb::types::{Delete, Put, TransactWriteItem};
-use domain::activity::{Hour, RequestRecord, RequestTally};
+use domain::activity::{Hour, RequestRecord, RequestTally, TallySlices, TimeSpan};
 use domain::ports::{HourCounts, PortResult, RequestLog};
 use domain::{ContainerId, OrgId, PortError, Tenant, Timestamp};
 use futures::future::try_join_all;
@@ -23,20 +26,23 @@ use futures::future::try_join_all;
 use crate::error::{condition_held, port_error};
 use crate::records::request_log::{
     LoggedRequestAttributes, LoggedRequestRecord, OpenHourRecord, TallyRecord, logged_request_item,
-    open_hour_item, read_logged_request, read_tally, tally_item,
+    open_hour_item, read_logged_request, read_slices, read_tally, slices_item, tally_item,
 };
 use crate::records::{
-    Item, KeyAttributes, KeyRecord, item_absent, item_present, key_item, optional_text,
+    DueRecord, Item, KeyAttributes, KeyRecord, item_absent, item_present, key_item, optional_text,
     read_partition_key, read_record, read_sort_key, string_value,
 };
-use crate::table::Table;
-use crate::table_keys::hours;
+use crate::table::{Table, page_size};
+use crate::table_keys::{due_sort_key, hours};
 use crate::transaction::{delete_write, put_write, transaction_error};
 
-/// The time after the end of an hour, in seconds, after which a record of that hour is late: the
-/// hour may already have been counted. The counting of hours waits some minutes longer, because a
-/// write that began in time takes a while to finish.
+/// The time after a request, in seconds, after which its record is late: it may already have been counted
+/// without it. The counting waits some minutes longer, because a write that began in time takes a while to
+/// finish.
 const LATE_SECONDS: i64 = 120;
+/// The number of requests of one process within an hour after which it marks the hour as busy. It counts from
+/// nothing afterwards, because a late record replaces the marker.
+const BUSY_REQUESTS: u32 = 1_000;
 /// The most records of one page of a search for contents. The names of that many records fit into
 /// the record of a task.
 const CONTENTS_PAGE: i32 = 1000;
@@ -48,8 +54,8 @@ const MAX_REMEMBERED_HOURS: usize = 10_000;
 
 pub(crate) struct DynamoRequestLog {
     table: Table,
-    /// The hours whose open markers this process has put.
-    open_hours: Mutex<HashSet<(OrgId, Hour)>>,
+    /// The hours whose open markers this process has put, with the number of its requests.
+    open_hours: Mutex<HashMap<(OrgId, Hour), u32>>,
 }
 
 impl DynamoRequestLog {
@@ -60,8 +66,8 @@ impl DynamoRequestLog {
         }
     }
 
-    fn lock_marked_hours(&self) -> std::sync::MutexGuard<'_, HashSet<(OrgId, Hour)>> {
-        // A panic while the lock was held cannot leave the set half changed.
+    fn lock_open_hours(&self) -> std::sync::MutexGuard<'_, HashMap<(OrgId, Hour), u32>> {
+        // A panic while the lock was held cannot leave the map half changed.
         self.open_hours
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -70,7 +76,7 @@ impl DynamoRequestLog {
     /// Puts the open marker of an hour, unless it exists. Each process does so once for an hour.
     async fn open_hour(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
         let key = (tenant.org().clone(), hour);
-        if self.lock_marked_hours().contains(&key) {
+        if self.lock_open_hours().contains_key(&key) {
             return Ok(());
         }
 
@@ -85,12 +91,43 @@ impl DynamoRequestLog {
             }
         }
 
-        let mut open_hours = self.lock_marked_hours();
+        let mut open_hours = self.lock_open_hours();
         if open_hours.len() >= MAX_REMEMBERED_HOURS {
             open_hours.clear();
         }
 
-        open_hours.insert(key);
+        open_hours.insert(key, 0);
+        Ok(())
+    }
+
+    /// Counts a request of an open hour, and marks an hour with many requests as busy.
+    async fn count_request(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
+        let key = (tenant.org().clone(), hour);
+        let requests = {
+            let mut open_hours = self.lock_open_hours();
+            let requests = open_hours.entry(key.clone()).or_default();
+            *requests += 1;
+            *requests
+        };
+        if requests >= BUSY_REQUESTS {
+            self.mark_busy(tenant, hour).await?;
+            self.lock_open_hours().insert(key, 0);
+        }
+        Ok(())
+    }
+
+    /// Marks an open hour as busy: it is due from its beginning on. Does nothing if it is closed.
+    async fn mark_busy(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
+        let due_at = due_sort_key(hour.start_time());
+        let update = self.table.client.update_item().table_name(&self.table.name);
+        let update = update
+            .set_key(Some(key_item(&hours::open_key(tenant, hour))))
+            .update_expression("SET #due = :due")
+            .condition_expression(item_present());
+        let update = update
+            .expression_attribute_names("#due", DueRecord::ATTRIBUTES.due_at)
+            .expression_attribute_values(":due", string_value(due_at));
+        condition_held(update.send().await)?;
         Ok(())
     }
 
@@ -104,6 +141,23 @@ impl DynamoRequestLog {
     fn query_hour(&self, tenant: &Tenant, hour: Hour, after: Option<&str>) -> QueryFluentBuilder {
         let pk = hours::records_partition(tenant, hour);
         let query = self.table.query_partition(&pk).consistent_read(true);
+        query.set_exclusive_start_key(after.map(|after| key_item(&(pk, after.to_owned()))))
+    }
+
+    /// Returns the query for those records of an hour that lie in a span and follow `after`.
+    fn query_span(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        span: TimeSpan,
+        after: Option<&str>,
+    ) -> QueryFluentBuilder {
+        let pk = hours::records_partition(tenant, hour);
+        let (from, to) = hours::record_range(span);
+        let query = self
+            .table
+            .query_range(&pk, &from, &to)
+            .consistent_read(true);
         query.set_exclusive_start_key(after.map(|after| key_item(&(pk, after.to_owned()))))
     }
 
@@ -184,7 +238,7 @@ impl RequestLog for DynamoRequestLog {
     ) -> PortResult<()> {
         let hour = Hour::containing(record.at);
         let item = logged_request_item(tenant, record)?;
-        if now > hour.end_time().plus_seconds(LATE_SECONDS) {
+        if now > record.at.plus_seconds(LATE_SECONDS) {
             let open_hour = self.put_write(open_hour_item(tenant, hour)?)?;
             let transaction = self.table.client.transact_write_items();
             let transaction = transaction
@@ -195,22 +249,35 @@ impl RequestLog for DynamoRequestLog {
         }
 
         self.open_hour(tenant, hour).await?;
-        self.table.put(item).await
+        self.table.put(item).await?;
+        if let Err(error) = self.count_request(tenant, hour).await {
+            // The request is recorded, and the next one marks the hour.
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "could not mark an hour of the request log as busy"
+            );
+        }
+        Ok(())
     }
 
     async fn list_requests(
         &self,
         tenant: &Tenant,
         hour: Hour,
+        span: TimeSpan,
         after: Option<&str>,
+        limit: usize,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
-        self.read_page(self.query_hour(tenant, hour, after)).await
+        let query = self.query_span(tenant, hour, span, after);
+        let query = query.scan_index_forward(false).limit(page_size(limit));
+        self.read_page(query).await
     }
 
     async fn list_outlines(
         &self,
         tenant: &Tenant,
         hour: Hour,
+        span: TimeSpan,
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)> {
         let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
@@ -221,7 +288,7 @@ impl RequestLog for DynamoRequestLog {
         } = LoggedRequestRecord::ATTRIBUTES;
 
         let query = self
-            .query_hour(tenant, hour, after)
+            .query_span(tenant, hour, span, after)
             .projection_expression(format!("{partition}, {sort}, {outline}, {containers}"));
         self.read_page(query).await
     }
@@ -251,12 +318,15 @@ impl RequestLog for DynamoRequestLog {
         let mut found = BTreeMap::new();
         for item in closed {
             let hour = hour_of(&item)?;
-            found.insert(hour, HourCounts::Closed(hour, read_tally(item)?));
+            let (token, tally) = read_tally(item)?;
+            let tally = Some(tally);
+            found.insert(hour, HourCounts { hour, token, tally });
         }
         for item in open {
             let hour = hour_of(&item)?;
             let OpenHourRecord { token } = read_record(item)?;
-            found.insert(hour, HourCounts::Open(hour, token));
+            let tally = None;
+            found.insert(hour, HourCounts { hour, token, tally });
         }
 
         Ok(found.into_values().collect())
@@ -284,6 +354,28 @@ impl RequestLog for DynamoRequestLog {
             Err(PortError::Conflict) => self.is_closed_with(tenant, hour, token).await,
             Err(error) => Err(error),
         }
+    }
+
+    async fn get_slices(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        token: &str,
+    ) -> PortResult<Option<TallySlices>> {
+        let key = hours::slices_key(tenant, hour);
+        let stored = self.table.get_record(&key, read_slices).await?;
+        Ok(stored.and_then(|(stored, slices)| (stored == token).then_some(slices)))
+    }
+
+    async fn put_slices(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        token: &str,
+        slices: &TallySlices,
+    ) -> PortResult<()> {
+        let item = slices_item(tenant, hour, token, slices)?;
+        self.table.put(item).await
     }
 
     async fn list_overdue_hours(

@@ -245,7 +245,8 @@ impl Table {
         Ok(items)
     }
 
-    fn query_range(&self, pk: &str, from: &str, to: &str) -> QueryFluentBuilder {
+    /// Returns the query for the items of a partition from one sort key to another, both included.
+    pub(crate) fn query_range(&self, pk: &str, from: &str, to: &str) -> QueryFluentBuilder {
         let KeyAttributes { partition, sort } = KeyRecord::ATTRIBUTES;
         self.query_partition(pk)
             .key_condition_expression(format!(

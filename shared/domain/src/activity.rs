@@ -1,8 +1,10 @@
 //! The request log: one record for each answered request, and counts of requests by hour.
 //!
-//! Counts are never incremented. A [`RequestTally`] is computed from the records of a whole hour,
+//! Counts are never incremented. A [`RequestTally`] is computed from the records of a span of time,
 //! so computing it again after a crash or a late record gives the same figures as a recount.
 
+mod slices;
+mod span;
 mod tally;
 
 use schemars::JsonSchema;
@@ -12,6 +14,8 @@ use serde_json::Value;
 use crate::ids::ContainerId;
 use crate::time::Timestamp;
 
+pub use slices::TallySlices;
+pub use span::TimeSpan;
 pub use tally::{RequestCount, RequestDimension, RequestTally};
 
 /// The number of days for which records and counts are kept and shown. This number is part of

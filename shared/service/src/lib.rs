@@ -44,7 +44,7 @@ mod texts;
 mod update;
 
 pub use analytics::{
-    RequestFilter, RequestPage, TimeSpan, find_request, list_requests, read_tallies, tally_hour,
+    RequestFilter, RequestPage, count_on, find_request, list_requests, read_tallies,
 };
 pub use authentication::{Authenticator, LOCAL_KEY};
 pub use backlog::{Backlog, MAX_UNFINISHED};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
-use domain::activity::{RequestRecord, RequestType};
+use domain::activity::{RequestRecord, RequestType, TimeSpan};
 use domain::document::{BodyForm, DocumentBody, IndexedRevision};
 use domain::{
     ContainerId, ContainerTag, Document, DocumentChange, DocumentId, DocumentStatus, DocumentType,
@@ -97,6 +97,7 @@ async fn measure_analytics(rig: &BenchSystem, first: Timestamp, hours: i64) -> R
         "errors",
         "logs",
         "logs?page=40&limit=100",
+        "logs?page=1000&limit=100",
         "logs?type=search&statusCode=404",
     ] {
         let join = if path.contains('?') { '&' } else { '?' };
@@ -389,6 +390,22 @@ fn random_record(number: usize, at: Timestamp) -> RequestRecord {
 }
 
 /// Writes requests spread over the time since `first`, and rolls up the hours that have ended.
+/// Checks whether sweeps at the time `now` have nothing more to count.
+async fn is_counted(rig: &BenchSystem, tenant: &Tenant, now: Timestamp) -> Result<bool> {
+    let log = &rig.system.ctx.request_log;
+    let settled = now.plus_seconds(-300);
+    for (_, hour) in log.list_overdue_hours(settled, 1).await? {
+        let counts = log.count_by_hour(tenant, hour, hour).await?;
+        let token = counts.first().map_or("", |counts| counts.token.as_str());
+        let slices = log.get_slices(tenant, hour, token).await?;
+        let counted_to = slices.map(|slices| slices.counted_to());
+        if counted_to < Some(TimeSpan::of_minute(settled).start_time()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 #[expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 async fn write_request_log(
     rig: &BenchSystem,
@@ -418,17 +435,14 @@ async fn write_request_log(
         .await?;
     bar.finish_and_clear();
     let begun = Instant::now();
-    let mut hours = 0;
-    loop {
-        let counted = maintenance::roll_up_hours(ctx, now).await?;
-        hours += counted;
-        if counted == 0 {
-            break;
-        }
+    let (mut hours, mut sweeps) = (0, 0);
+    while !is_counted(rig, tenant, now).await? {
+        hours += maintenance::roll_up_hours(ctx, now).await?;
+        sweeps += 1;
     }
 
     let seconds = begun.elapsed().as_secs_f64();
-    println!("{requests} requests in {hours} hours counted:  {seconds:.1} s");
+    println!("{requests} requests in {hours} hours counted by {sweeps} sweeps:  {seconds:.1} s");
 
     Ok(())
 }

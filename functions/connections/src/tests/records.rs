@@ -1,5 +1,6 @@
 //! Tests of records: items, runs, notifications, the request log.
 
+use domain::activity::TimeSpan;
 use domain::connection::{
     ConnectionStatus, FeedState, ItemRecord, ItemState, NotificationChannel, Run, RunState,
     RunTrigger, SkipReason, SyncQueue, SyncQueueEntry, SyncState,
@@ -7,7 +8,7 @@ use domain::connection::{
 use domain::ports::SyncWrite;
 use domain::{ConnectionId, Timestamp};
 use serde_json::{Value, json};
-use service::{RequestFilter, TicketKind, TicketValue, TimeSpan, issue_ticket, list_requests};
+use service::{RequestFilter, TicketKind, TicketValue, issue_ticket, list_requests};
 
 use super::world::{DRIVE, TestWorld};
 

@@ -1,9 +1,9 @@
-//! The records of the request log: requests, tallies and markers of open hours. All of them expire.
+//! The records of the request log: requests, tallies, slices and markers of open hours. All of them expire.
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
-use domain::activity::{Hour, RequestRecord, RequestTally};
+use domain::activity::{Hour, RequestRecord, RequestTally, TallySlices};
 use domain::ports::PortResult;
 use domain::{ContainerId, PortError, Revision, Tenant};
 use serde_json::Value;
@@ -17,8 +17,8 @@ use crate::table_keys::hours;
 /// The most containers of a request that is kept with its contents. A request that touched more
 /// keeps none, so that the deletion of a container does not have to find it.
 const MAX_CONTAINERS: usize = 1000;
-/// The most bytes of the counts of an hour after decompression. One compressed item has at most 400
-/// KB.
+/// The most bytes of the counts of an hour, or of its slices, after decompression. One compressed item has at
+/// most 400 KB.
 const MAX_TALLY: usize = 64 << 20;
 
 record! {
@@ -65,6 +65,18 @@ record! {
     }
 }
 
+record! {
+    /// The slices of an hour. It also has [`ExpiryRecord`].
+    struct SlicesRecord, SlicesAttributes {
+        /// The compressed JSON of the slices.
+        #[serde(rename = "slices")]
+        compressed_slices: Bytes,
+        /// The token of the hour whose records were counted.
+        #[serde(rename = "token")]
+        token: String,
+    }
+}
+
 /// Returns the item of a request.
 pub(crate) fn logged_request_item(tenant: &Tenant, request: &RequestRecord) -> PortResult<Item> {
     let outline = RequestRecord {
@@ -94,7 +106,7 @@ pub(crate) fn logged_request_item(tenant: &Tenant, request: &RequestRecord) -> P
         }
     };
 
-    let sort_key = format!("{:013}#{}", request.at.as_millis().max(0), request.id);
+    let sort_key = format!("{}#{}", hours::record_sort_prefix(request.at), request.id);
     let partition = hours::records_partition(tenant, Hour::containing(request.at));
     let mut item = record_item(&(partition, sort_key), &record)?;
     let expires_at_seconds = hours::expiry_seconds(request.at);
@@ -153,11 +165,39 @@ pub(crate) fn tally_item(
     Ok(item)
 }
 
-/// Reads the tally of an hour from its item.
-pub(crate) fn read_tally(item: Item) -> PortResult<RequestTally> {
+/// Reads the tally of an hour from its item, and the token with which it was stored.
+pub(crate) fn read_tally(item: Item) -> PortResult<(String, RequestTally)> {
     let record: TallyRecord = read_record(item)?;
     match decompress_json(&record.compressed_tally, MAX_TALLY) {
-        Some(tally) => Ok(tally),
+        Some(tally) => Ok((record.token, tally)),
         None => Err(PortError::Corrupt("counts of an hour".into())),
+    }
+}
+
+/// Returns the item of the slices of an hour.
+pub(crate) fn slices_item(
+    tenant: &Tenant,
+    hour: Hour,
+    token: &str,
+    slices: &TallySlices,
+) -> PortResult<Item> {
+    let (compressed, _) = compress_json(slices)?;
+    let record = SlicesRecord {
+        compressed_slices: Bytes::from(compressed),
+        token: token.to_owned(),
+    };
+    let expires_at_seconds = hours::expiry_seconds(hour.end_time());
+
+    let mut item = record_item(&hours::slices_key(tenant, hour), &record)?;
+    add_record(&mut item, &ExpiryRecord { expires_at_seconds })?;
+    Ok(item)
+}
+
+/// Reads the slices of an hour from their item, and the token with which they were stored.
+pub(crate) fn read_slices(item: Item) -> PortResult<(String, TallySlices)> {
+    let record: SlicesRecord = read_record(item)?;
+    match decompress_json(&record.compressed_slices, MAX_TALLY) {
+        Some(slices) => Ok((record.token, slices)),
+        None => Err(PortError::Corrupt("slices of an hour".into())),
     }
 }

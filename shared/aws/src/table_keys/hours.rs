@@ -1,7 +1,7 @@
 //! The keys of hours. An hour is written as the digits of its year, month, day and hour, so that
 //! text order is time order.
 
-use domain::activity::{Hour, RETENTION_SECONDS};
+use domain::activity::{Hour, RETENTION_SECONDS, TimeSpan};
 use domain::{OrgId, Tenant, Timestamp};
 
 use crate::table_keys::Key;
@@ -9,7 +9,8 @@ use crate::table_keys::Key;
 /// The last hour whose name has ten digits: hour 23 of the last day of the year 9999, less two
 /// days.
 const LAST_HOUR: i64 = 70_389_479;
-/// The partition of the index `due` with all open hours.
+/// The partition of the index `due` with all open hours. They are due from their end on, and busy ones from
+/// their beginning.
 pub(crate) const OPEN_SHARD: &str = "O";
 
 /// Returns the sort key of the open marker of an hour.
@@ -27,6 +28,11 @@ pub(crate) fn counts_key(tenant: &Tenant, hour: Hour) -> Key {
     (hours_partition(tenant), counts_sort(hour))
 }
 
+/// Returns the key of the slices of an hour.
+pub(crate) fn slices_key(tenant: &Tenant, hour: Hour) -> Key {
+    (hours_partition(tenant), format!("M#{}", format_hour(hour)))
+}
+
 /// Returns the partition with the hours of an organization.
 pub(crate) fn hours_partition(tenant: &Tenant) -> String {
     format!("U#{}", tenant.org())
@@ -35,6 +41,20 @@ pub(crate) fn hours_partition(tenant: &Tenant) -> String {
 /// Returns the key of the open marker of an hour.
 pub(crate) fn open_key(tenant: &Tenant, hour: Hour) -> Key {
     (hours_partition(tenant), open_sort(hour))
+}
+
+/// Returns the sort keys between which the records of a time span are: the times of the records, with their
+/// ids behind.
+pub(crate) fn record_range(span: TimeSpan) -> (String, String) {
+    (
+        record_sort_prefix(span.start_time()),
+        record_sort_prefix(span.end_time()),
+    )
+}
+
+/// Returns the beginning of the sort key of a record.
+pub(crate) fn record_sort_prefix(at: Timestamp) -> String {
+    format!("{:013}", at.as_millis().max(0))
 }
 
 /// Returns the partition with the records of an hour.

@@ -1,7 +1,7 @@
 //! The request log: requests, open hours and tallies. Also repeated requests and rate limits.
 
-use domain::activity::{Hour, RequestRecord, RequestTally};
-use domain::ports::{CreationConditions, HourCounts, RememberedRequest};
+use domain::activity::{Hour, RequestRecord, RequestTally, TallySlices, TimeSpan};
+use domain::ports::{CreationConditions, RememberedRequest};
 use domain::{RateLimit, Tenant};
 use serde_json::{Value, json};
 
@@ -153,6 +153,17 @@ pub(crate) async fn write(world: &World) {
     }
 }
 
+/// Returns the slices of an hour with a request at its beginning, the first minute of which is counted.
+fn slices(hour: Hour) -> TallySlices {
+    let mut slices = TallySlices::new(hour);
+    slices.count(&RequestRecord {
+        at: hour.start_time(),
+        ..smallest_request()
+    });
+    slices.finish(TimeSpan::of_minute(hour.start_time()).end_time());
+    slices
+}
+
 /// Logs a request an hour ago, and closes that hour with `tally`.
 async fn close_hour(world: &World, tenant: &Tenant, tally: &RequestTally) {
     let log = &world.ctx.request_log;
@@ -168,14 +179,28 @@ async fn close_hour(world: &World, tenant: &Tenant, tally: &RequestTally) {
 
     let counts = log.count_by_hour(tenant, hour, hour).await;
     let counts = counts.expect("the hour");
-    let [HourCounts::Open(_, token)] = counts.as_slice() else {
-        panic!("an open hour: {counts:?}");
-    };
+    let token = &counts[0].token;
+    let stored = log.put_slices(tenant, hour, token, &slices(hour)).await;
+    stored.expect("slices");
     let is_closed = log.close_hour(tenant, hour, token, tally).await;
     assert!(is_closed.expect("a closed hour"));
 }
 
 pub(crate) async fn check(world: &World) {
+    check_former(world).await;
+
+    let log = &world.ctx.request_log;
+    let hour = Hour(Hour::containing(NOW).0 - 1);
+    let hours = log.count_by_hour(&tenant(), hour, hour).await;
+    let token = &hours.expect("hours")[0].token;
+    for (token, wanted) in [(token.as_str(), Some(slices(hour))), ("", None)] {
+        let found = log.get_slices(&tenant(), hour, token).await;
+        assert_eq!(found.expect("an answer"), wanted);
+    }
+}
+
+/// Checks the items that an earlier version wrote as well.
+pub(crate) async fn check_former(world: &World) {
     check_requests(world).await;
     check_hours(world).await;
 
@@ -222,11 +247,15 @@ async fn check_requests(world: &World) {
         ..forgotten_request()
     };
 
-    let found = log.list_requests(&tenant, hour, None).await;
-    let wanted = vec![smallest_request(), forgotten, largest, wide];
+    let span = TimeSpan::for_hour(hour);
+    let found = log
+        .list_requests(&tenant, hour, span, None, usize::MAX)
+        .await;
+    let mut wanted = vec![wide, largest, forgotten, smallest_request()];
     assert_eq!(found.expect("requests"), (wanted.clone(), None));
 
-    let outlines = log.list_outlines(&tenant, hour, None).await;
+    wanted.reverse();
+    let outlines = log.list_outlines(&tenant, hour, span, None).await;
     let (outlines, _) = outlines.expect("outlines");
     let without_contents = wanted.iter().map(|request| RequestRecord {
         input: None::<Value>,
@@ -236,8 +265,10 @@ async fn check_requests(world: &World) {
     assert!(without_contents.eq(outlines));
 
     let late = late_request();
+    let late_hour = Hour::containing(late.at);
+    let span = TimeSpan::for_hour(late_hour);
     let found = log
-        .list_requests(&tenant, Hour::containing(late.at), None)
+        .list_requests(&tenant, late_hour, span, None, usize::MAX)
         .await;
     assert_eq!(found.expect("requests"), (vec![late], None));
 
@@ -254,13 +285,14 @@ async fn check_hours(world: &World) {
 
     let hours = log.count_by_hour(&tenant(), first, last).await;
     let hours = hours.expect("hours");
-    assert!(matches!(&hours[0], HourCounts::Open(hour, _) if *hour == first));
-    assert_eq!(hours[1], HourCounts::Closed(middle, tally()));
-    assert!(matches!(&hours[2], HourCounts::Open(hour, _) if *hour == last));
+    let tallies: Vec<_> = hours.iter().map(|at| (at.hour, at.tally.clone())).collect();
+    let wanted = [(first, None), (middle, Some(tally())), (last, None)];
+    assert_eq!(tallies, wanted);
 
     let hours = log.count_by_hour(&longest_tenant(), first, last).await;
-    let closed = HourCounts::Closed(middle, RequestTally::default());
-    assert_eq!(hours.expect("hours"), [closed]);
+    let hours = hours.expect("hours");
+    assert_eq!(hours.len(), 1);
+    assert_eq!(hours[0].tally, Some(RequestTally::default()));
 
     let overdue = log.list_overdue_hours(LAST_TIME, 10).await;
     let overdue = overdue.expect("hours");

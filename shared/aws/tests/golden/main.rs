@@ -114,7 +114,7 @@ async fn former_documents_open_and_are_listed_as_pending_once_added() {
 
 #[tokio::test]
 async fn a_former_document_of_a_repeated_request_opens() {
-    check_former_items("activity", activity::check).await;
+    check_former_items("activity", activity::check_former).await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::activity::{Hour, RequestRecord, RequestTally};
+use crate::activity::{Hour, RequestRecord, RequestTally, TallySlices, TimeSpan};
 use crate::ids::ContainerId;
 use crate::ports::PortResult;
 use crate::rate::RateLimit;
@@ -13,8 +13,8 @@ use crate::time::Timestamp;
 #[async_trait]
 pub trait RequestLog: Send + Sync {
     /// Writes the record of a request. The hour of the record is opened before the record is
-    /// written, so the tally of an hour that is not open is complete. Writing the same record again
-    /// is harmless.
+    /// written, so the tally of an hour that is not open is complete. A record that is written more than two
+    /// minutes after its time gives the hour another token. Writing the same record again is harmless.
     async fn record(
         &self,
         tenant: &Tenant,
@@ -22,22 +22,25 @@ pub trait RequestLog: Send + Sync {
         now: Timestamp,
     ) -> PortResult<()>;
 
-    /// Returns a page of an hour's records, oldest first. The page starts at `after`, a position
-    /// that an earlier page returned. The second part is the position of the next page, or `None`
-    /// after the last page.
+    /// Returns a page of those records of an hour that lie in `span`, newest first, at most `limit`. The page
+    /// starts at `after`, a position that an earlier page returned. The second part is the position of the next
+    /// page, or `None` after the last page.
     async fn list_requests(
         &self,
         tenant: &Tenant,
         hour: Hour,
+        span: TimeSpan,
         after: Option<&str>,
+        limit: usize,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)>;
 
-    /// Returns the same as [`RequestLog::list_requests`], without the inputs and outputs. These
-    /// records suffice for counting, however large the inputs and outputs are.
+    /// Returns a page of the same records as [`RequestLog::list_requests`], but oldest first and without the
+    /// inputs and outputs. These records suffice for counting, however large the inputs and outputs are.
     async fn list_outlines(
         &self,
         tenant: &Tenant,
         hour: Hour,
+        span: TimeSpan,
         after: Option<&str>,
     ) -> PortResult<(Vec<RequestRecord>, Option<String>)>;
 
@@ -61,7 +64,26 @@ pub trait RequestLog: Send + Sync {
         tally: &RequestTally,
     ) -> PortResult<bool>;
 
-    /// Returns open hours that ended before `before`, at most `limit`. Eventually consistent.
+    /// Returns the slices that were stored last with this token of the hour, or `None` if there are none.
+    async fn get_slices(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        token: &str,
+    ) -> PortResult<Option<TallySlices>>;
+
+    /// Stores slices of an hour that was found open with this `token` before its records were read. A late
+    /// record gives the hour another token, and the slices of the earlier one count no more.
+    async fn put_slices(
+        &self,
+        tenant: &Tenant,
+        hour: Hour,
+        token: &str,
+        slices: &TallySlices,
+    ) -> PortResult<()>;
+
+    /// Returns open hours that ended before `before`, at most `limit`, and busy ones that began before it.
+    /// Eventually consistent.
     async fn list_overdue_hours(
         &self,
         before: Timestamp,
@@ -91,12 +113,13 @@ pub trait RequestLog: Send + Sync {
 
 /// The counts of one hour's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HourCounts {
-    /// The hour is closed, and this is its tally.
-    Closed(Hour, RequestTally),
-    /// The hour is open, and its records have to be read. The token changes when another record
-    /// arrives.
-    Open(Hour, String),
+pub struct HourCounts {
+    /// The hour.
+    pub hour: Hour,
+    /// The token, which changes when another record arrives late.
+    pub token: String,
+    /// The tally, or `None` if the hour is open and its records have to be read.
+    pub tally: Option<RequestTally>,
 }
 
 /// The windows of rate limits.

@@ -6,14 +6,16 @@ use std::ops::{ControlFlow, Range};
 use futures::stream::{self, StreamExt, TryStreamExt};
 
 use crate::Ctx;
-use crate::analytics::{PARALLEL, TimeSpan, each_request, read_tallies};
-use domain::activity::{Hour, RequestRecord, RequestType};
+use crate::analytics::{CountedSpan, PARALLEL, count_slices, count_span, each_request};
+use domain::activity::{Hour, RequestRecord, RequestType, TimeSpan};
 use domain::container::ContainerOwner;
 use domain::error::Result;
 use domain::ids::ContainerId;
-use domain::ports::{HourCounts, PortResult};
+use domain::ports::PortResult;
 use domain::tenant::Tenant;
 
+/// About the number of records that one page of the log has. Slices are looked up only to skip more.
+const PAGE_RECORDS: u64 = 1_000;
 /// The number of containers that are looked up in one read.
 const OWNER_BATCH_SIZE: usize = 100;
 
@@ -38,6 +40,13 @@ impl RequestFilter {
             && self.key.as_deref().is_none_or(|wanted| wanted == key)
     }
 
+    /// Returns the number of admitted requests of a span.
+    fn count(&self, counted: &CountedSpan) -> u64 {
+        let tally = &counted.tally;
+        let admitted = tally.total_where(|by| self.admits(by.kind, by.status, &by.key));
+        admitted.map_or(0, |cell| cell.count)
+    }
+
     fn admits_record(&self, record: &RequestRecord) -> bool {
         self.admits(record.kind, record.status, &record.key)
     }
@@ -52,7 +61,7 @@ pub struct RequestPage {
     pub total: u64,
 }
 
-/// Returns a page of the requests in `span`, newest first. `page` counts from 1. Only the hours
+/// Returns a page of the requests in `span`, newest first. `page` counts from 1. Only the hours or minutes
 /// that the page covers are read: their counts tell where it begins.
 ///
 /// # Errors
@@ -65,32 +74,30 @@ pub async fn list_requests(
     page: usize,
     limit: usize,
 ) -> Result<RequestPage> {
-    let tallies = read_tallies(ctx, tenant, span).await?;
-    let (mut hours, mut total) = (Vec::new(), 0);
-    for (hour, tally) in &tallies {
-        let matching = tally.total_where(|by| filter.admits(by.kind, by.status, &by.key));
-        if let Some(cell) = matching
-            && cell.count > 0
-        {
-            hours.push((*hour, cell.count));
-            total += cell.count;
-        }
-    }
+    let counted = count_span(ctx, tenant, span).await?;
+    let total = counted.iter().map(|counted| filter.count(counted)).sum();
 
     let mut skip = (page.saturating_sub(1) as u64).saturating_mul(limit as u64);
     let mut requests: Vec<RequestRecord> = Vec::new();
-    for (hour, count) in hours.into_iter().rev() {
+    // The last one is the newest.
+    let mut left = counted;
+    while let Some(newest) = left.pop() {
         if requests.len() >= limit {
             break;
         }
+        let count = filter.count(&newest);
         if skip >= count {
             skip -= count;
             continue;
         }
-        let end = count - skip;
-        let begin = end.saturating_sub((limit - requests.len()) as u64);
-        let found = read_range(ctx, tenant, hour, span, filter, begin..end).await?;
-        requests.extend(found.into_iter().rev());
+        if skip > PAGE_RECORDS
+            && let Some(token) = &newest.hour_token
+        {
+            left.extend(count_slices(ctx, tenant, newest.hour, token, newest.span).await?);
+            continue;
+        }
+        let wanted = (limit - requests.len()) as u64;
+        requests.extend(read_range(ctx, tenant, &newest, filter, skip..skip + wanted).await?);
         skip = 0;
     }
 
@@ -117,11 +124,7 @@ pub async fn find_request(
 
     let hours = ctx.request_log.count_by_hour(tenant, first, last).await?;
     let hours = hours.into_iter().rev();
-    let searches = hours.map(
-        |(HourCounts::Closed(hour, _) | HourCounts::Open(hour, _))| {
-            find_in_hour(ctx, tenant, hour, id)
-        },
-    );
+    let searches = hours.map(|counts| find_in_hour(ctx, tenant, counts.hour, id));
     let mut searches = stream::iter(searches).buffered(PARALLEL);
     while let Some(found) = searches.try_next().await? {
         let Some(record) = found else {
@@ -147,7 +150,8 @@ async fn find_in_hour(
     id: &str,
 ) -> PortResult<Option<RequestRecord>> {
     let mut found = None;
-    each_request(ctx, tenant, hour, |record| {
+    let span = TimeSpan::for_hour(hour);
+    each_request(ctx, tenant, hour, span, usize::MAX, |record| {
         if record.id != id {
             return ControlFlow::Continue(());
         }
@@ -159,19 +163,19 @@ async fn find_in_hour(
     Ok(found)
 }
 
-/// Returns those of an hour's admitted records whose positions, counted from the oldest, lie in
-/// `positions`.
+/// Returns those admitted records of a span whose positions, counted from the newest, lie in `positions`.
 async fn read_range(
     ctx: &Ctx,
     tenant: &Tenant,
-    hour: Hour,
-    span: TimeSpan,
+    counted: &CountedSpan,
     filter: &RequestFilter,
     positions: Range<u64>,
 ) -> PortResult<Vec<RequestRecord>> {
     let (mut position, mut found) = (0, Vec::new());
-    each_request(ctx, tenant, hour, |record| {
-        if span.contains(record.at) && filter.admits_record(&record) {
+    let CountedSpan { hour, span, .. } = *counted;
+    let expected = usize::try_from(positions.end).unwrap_or(usize::MAX);
+    each_request(ctx, tenant, hour, span, expected, |record| {
+        if filter.admits_record(&record) {
             if positions.contains(&position) {
                 found.push(record);
             }

@@ -3,7 +3,6 @@
 use crate::Ctx;
 use domain::activity::Hour;
 use domain::error::Result;
-use domain::ports::HourCounts;
 use domain::task::{ContainerPurge, PendingErasure, PurgePhase, PurgeReport};
 use domain::tenant::Tenant;
 
@@ -31,7 +30,7 @@ pub(super) async fn plan(
     let to = Hour((hour.0 + WINDOW_HOURS - 1).min(last.0));
     let mut pages = 0;
     for counts in ctx.request_log.count_by_hour(tenant, hour, to).await? {
-        let (HourCounts::Closed(at, _) | HourCounts::Open(at, _)) = counts;
+        let at = counts.hour;
         let mut cursor = Some(after.take().filter(|_| at == hour));
         while let Some(after) = cursor {
             if pages == MAX_PAGES {

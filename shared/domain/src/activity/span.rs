@@ -1,16 +1,21 @@
 //! The span of time that analytics cover.
 
-use domain::activity::{Hour, RETENTION_DAYS, RETENTION_SECONDS};
-use domain::error::{Error, Result};
-use domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::activity::{Hour, RETENTION_DAYS, RETENTION_SECONDS};
+use crate::error::{Error, Result};
+use crate::time::Timestamp;
 
 /// The longest time that a request may spend on its way, in seconds. When the caller's clock
 /// counted the days up to now, `from` may be this much older than the limit.
 const ON_ITS_WAY_SECONDS: i64 = 60;
 
-/// The time from one moment up to, but not including, another. A span never begins before the
-/// retention and never ends in the future, except a span of a whole hour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+
+/// The time from one moment up to, but not including, another. The span that a request asks for never begins
+/// before the retention and never ends in the future.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimeSpan {
     from: Timestamp,
     to: Timestamp,
@@ -68,6 +73,15 @@ impl TimeSpan {
         }
     }
 
+    /// Returns the span of the minute that contains a moment.
+    pub fn of_minute(at: Timestamp) -> Self {
+        let from = at.as_millis().div_euclid(MINUTE_MS) * MINUTE_MS;
+        Self {
+            from: Timestamp::from_millis(from),
+            to: Timestamp::from_millis(from + MINUTE_MS),
+        }
+    }
+
     fn within_retention(from: Timestamp, to: Timestamp, now: Timestamp) -> Self {
         let oldest = now.plus_seconds(-RETENTION_SECONDS);
         let from = from.clamp(oldest, now);
@@ -85,6 +99,56 @@ impl TimeSpan {
             from: Timestamp::from_millis(self.from.as_millis() - length),
             to: self.from,
         }
+    }
+
+    /// Returns the first moment of the span.
+    pub const fn start_time(self) -> Timestamp {
+        self.from
+    }
+
+    /// Returns the first moment after the span.
+    pub const fn end_time(self) -> Timestamp {
+        self.to
+    }
+
+    /// Returns the part of the span from a moment on.
+    #[must_use]
+    pub fn since(self, at: Timestamp) -> Self {
+        Self {
+            from: at.clamp(self.from, self.to),
+            ..self
+        }
+    }
+
+    /// Returns the part of the span before a moment.
+    #[must_use]
+    pub fn until(self, at: Timestamp) -> Self {
+        Self {
+            to: at.clamp(self.from, self.to),
+            ..self
+        }
+    }
+
+    /// Returns the span from the beginning of this one to the end of a later one.
+    #[must_use]
+    pub const fn extended_to(self, later: Self) -> Self {
+        Self {
+            to: later.to,
+            ..self
+        }
+    }
+
+    /// Returns the time that two spans have in common, or `None` if there is none.
+    pub fn intersection(self, other: Self) -> Option<Self> {
+        let (from, to) = (self.from.max(other.from), self.to.min(other.to));
+        (from < to).then_some(Self { from, to })
+    }
+
+    /// Returns the span by its minutes, the first and the last of which may be parts.
+    pub fn minutes(self) -> impl Iterator<Item = Self> {
+        let first = Self::of_minute(self.from);
+        let minutes = std::iter::successors(Some(first), |minute| Some(Self::of_minute(minute.to)));
+        minutes.map_while(move |minute| minute.intersection(self))
     }
 
     /// Checks whether a moment lies in the span.
@@ -156,6 +220,19 @@ mod tests {
             let error = TimeSpan::from_request(from, to, 3600, NOW).unwrap_err();
             assert!(error.to_string().starts_with("from: "), "{error}");
         }
+    }
+
+    #[test]
+    fn a_span_is_divided_by_minutes() {
+        let span = |from: i64, to: i64| TimeSpan {
+            from: ago(-from),
+            to: ago(-to),
+        };
+        assert!(span(30, 30).minutes().next().is_none());
+        assert!(span(30, 50).minutes().eq([span(30, 50)]));
+        let parts = [span(30, 60), span(60, 120), span(120, 121)];
+        assert!(span(30, 121).minutes().eq(parts));
+        assert!(span(60, 120).minutes().eq([span(60, 120)]));
     }
 
     #[test]
