@@ -118,7 +118,7 @@ impl Boosts {
 }
 
 /// Lowers memories about somebody else than the question asks about, and sorts the rows again.
-pub(crate) fn lower_others(rows: &mut Vec<ResultRow>, people: &QuestionPeople) {
+pub(crate) fn lower_others(rows: &mut [ResultRow], people: &QuestionPeople) {
     let mut is_lowered = false;
     for row in rows.iter_mut() {
         if let ResultRow::Memory(found) = row

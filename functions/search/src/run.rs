@@ -305,7 +305,7 @@ impl Search<'_> {
         let memories = find_memories(&sources.memories, question, &needs_more, progress)?;
 
         let rows = memories.into_iter().map(Box::new).map(ResultRow::Memory);
-        let mut rows = rows.collect();
+        let mut rows: Vec<ResultRow> = rows.collect();
         lower_others(&mut rows, &people);
         rows.retain(|row| row.similarity() >= self.threshold);
         rows.truncate(question.limit);
