@@ -1,8 +1,8 @@
 //! Plain texts in which people note something for themselves: `allergies: penicillin, latex`.
 //!
-//! A note is short and about the person: they name themselves, label what is theirs, or type as in a
-//! message. Reports, letters, product pages, code and settings are none, and a card with a name may
-//! be anybody's.
+//! A note is short, no prose, and about the person: they name themselves, label what is theirs, or type as
+//! in a message. Reports, letters, product pages, code and settings are none, and a card with a name may
+//! be anybody's. Of prose, the rules for plain text find more.
 
 use text::{Language, guess_language};
 
@@ -61,6 +61,11 @@ pub(crate) fn is_personal_note(text: &str) -> bool {
     }
 
     let language = Language::English;
+    let is_typed = has_typed_spelling(text, language);
+    if is_prose(text) && !is_typed {
+        return false;
+    }
+
     let words = chat_words_of(language);
     let mut parts = PartCounts::default();
     let mut is_headed = false;
@@ -82,10 +87,21 @@ pub(crate) fn is_personal_note(text: &str) -> bool {
         }
     }
 
-    let is_typed = text.len() <= MAX_TYPED_NOTE_BYTES && has_typed_spelling(text, language);
+    let is_typed = is_typed && text.len() <= MAX_TYPED_NOTE_BYTES;
     let is_own = is_headed || parts.own * PARTS_FOR_EACH_OWN >= parts.all && parts.own > 0;
     parts.others <= parts.own.max(usize::from(is_headed))
         && (is_own || is_typed && parts.others == 0)
+}
+
+/// Checks whether each line of a text is made of whole sentences.
+fn is_prose(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.all(|line| {
+        let is_label = Line::parse(line).label.is_some();
+        !is_label
+            && line.starts_with(char::is_uppercase)
+            && line.ends_with(['.', '!', '?', '…', '"', '”'])
+    })
 }
 
 /// A line without the marks before it.
@@ -214,9 +230,8 @@ mod tests {
             "wifi: plumtree42\nalarm code 5521",
             "car insurance w Allianz, renewal 14 nov, policy 88123",
             "call w/ mom: dad's surgery went ok",
-            "I will be on leave from 16 to 27 March.",
             "Last day is april 3",
-            "Slept badly again. Work was slow. I think I want to quit by summer.",
+            "slept badly again. work was slow. i think i want to quit by summer.",
             "Landlord: Mr. Okafor\nRent: 1250 due on the 1st",
         ] {
             assert!(is_personal_note(text), "{text}");
@@ -226,6 +241,7 @@ mod tests {
     #[test]
     fn texts_about_the_world_are_no_notes() {
         for text in [
+            "I moved to Lisbon. We will test the pump again tomorrow.",
             "host: example.com\nport: 5432\nuser: admin",
             "name: build\non: push\njobs:\n  test:\n    runs-on: ubuntu-latest",
             "apiVersion: v1\nkind: Pod\nmetadata:\n  name: web",
