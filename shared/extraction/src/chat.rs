@@ -75,6 +75,12 @@ pub(crate) fn begins_subject(text: &str, language: Language) -> bool {
     is_begun(&lower) || is_begun(after_subject)
 }
 
+/// Checks whether the subject with which a remark begins is the speaker: `and i'm tired`.
+pub(crate) fn begins_with_speaker(remark: &ReadRemark, language: Language) -> bool {
+    let subjects = &chat_words_of(language).first_person_subjects;
+    subjects.opening_len(&remark.lower.text).is_some()
+}
+
 /// Checks whether a text has a word for the speaker.
 pub(crate) fn names_speaker(text: &str, language: Language) -> bool {
     let words = chat_words_of(language);

@@ -40,7 +40,7 @@ pub(crate) use brief::is_brief_request;
 pub(crate) use gender::{Gender, gender_in, gender_of_person, gender_of_pronoun};
 use grammar::{ParsedClause, SubjectKind};
 pub(crate) use instruction::{is_open_standing_phrase, is_order};
-pub(crate) use lead::{announces_text, asks_to_edit};
+pub(crate) use lead::{announces_message, announces_text, asks_to_edit};
 pub(crate) use reader::SentenceReader;
 pub(crate) use remark::{
     RemarkContext, is_clause, is_relative, is_telling_answer, render_instruction, render_remark,
@@ -194,6 +194,8 @@ pub(crate) struct Conversation<'a> {
     pub(crate) named_day: Option<Date>,
     /// The question of the assistant, or of another person, that the passage answers.
     pub(crate) question: Option<&'a str>,
+    /// True for a note of an author, who speaks to nobody.
+    pub(crate) is_note: bool,
 }
 
 impl Conversation<'_> {

@@ -200,6 +200,7 @@ pub fn extract_statements(source: &SourceText<'_>) -> Vec<Statement> {
 
         let mut scene = participants.scene(&passage, trust);
         scene.named_day = named_day::find_named_day(&source.passages[..=at]);
+        scene.is_note = is_note;
         scene.question = question.filter(|_| is_own_message);
         question = match passage.role {
             Role::Assistant => find_last_question(passage.text),
@@ -603,6 +604,7 @@ impl<'a> Participants<'a> {
             trust,
             named_day: None,
             question: None,
+            is_note: false,
         }
     }
 }

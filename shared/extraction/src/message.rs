@@ -27,10 +27,10 @@ pub(crate) fn read_message(
     let mut reader = MessageReader {
         rules: MessageRules::new(passage, conversation, language),
         episodes: EpisodeReader::new(passage, conversation, language),
-        quotations: find_quotations(passage, language),
+        quotations: find_quotations(passage, conversation, language),
         language,
         is_about_other: conversation.is_about_other(),
-        has_assistant: !conversation.is_group_chat,
+        has_assistant: !conversation.is_group_chat && !conversation.is_note,
         is_answer: conversation.question.is_some(),
         previous: None,
         keeps: Vec::new(),
@@ -190,6 +190,7 @@ impl MessageReader<'_> {
         let is_episode = chat::is_episode(last);
         if let Some(previous) = &self.previous
             && statements.len() == from + 1
+            && !answers_apart(&statements[previous.index], read, self.language)
             && (is_episode && previous.is_episode
                 || needs_previous(
                     read,
@@ -235,6 +236,14 @@ impl MessageReader<'_> {
 
         statements
     }
+}
+
+/// Checks whether a statement answers an aspect of the speaker's life and a remark begins with the
+/// speaker again. The statement can end without the remark: `been vegan for years and im bored of tofu`.
+fn answers_apart(statement: &Statement, remark: &ReadRemark, language: Language) -> bool {
+    !statement.aspects.is_empty()
+        && statement.retraction.is_none()
+        && chat::begins_with_speaker(remark, language)
 }
 
 /// A statement that the next remark may continue.
@@ -424,13 +433,25 @@ fn find_handed_over_list(
 }
 
 /// Returns the ranges of a passage that quote somebody or that somebody else speaks, as positions in
-/// the canonical text.
-fn find_quotations(passage: &Passage<'_>, language: Language) -> Vec<Range<usize>> {
-    let position = |at: usize| passage.start_char + passage.text[..at].chars().count();
-    let mut quotations = chat::find_quotations(passage.text);
-    quotations.extend(chat::find_words_of_others(passage.text, language));
+/// the canonical text. Nobody else speaks in a note.
+fn find_quotations(
+    passage: &Passage<'_>,
+    conversation: Conversation<'_>,
+    language: Language,
+) -> Vec<Range<usize>> {
+    let mut quotations = chat::find_quotations(passage.text, language);
+    if !conversation.is_note {
+        quotations.extend(chat::find_words_of_others(passage.text, language));
+    }
+    quotations.sort_unstable_by_key(|range| range.start);
+
+    let mut counted = 0;
+    let mut chars = passage.start_char;
+    for range in &mut quotations {
+        chars += passage.text[counted..range.start].chars().count();
+        counted = range.start;
+        let len = passage.text[range.clone()].chars().count();
+        *range = chars..chars + len;
+    }
     quotations
-        .into_iter()
-        .map(|range| position(range.start)..position(range.end))
-        .collect()
 }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use text::Language;
 
 use super::denials::resolve_denials;
-use super::words::{ChatWords, LowerText, chat_words_of, word_ranges};
+use super::words::{ChatWords, LowerText, chat_words_of, lower_in_place, word_ranges};
 
 /// The most words between a value and the phrase that corrects it: `4 small cats, no wait, 5`.
 const MAX_WORDS_BETWEEN: usize = 3;
@@ -198,21 +198,6 @@ pub(super) fn merge_numbers(lower: &str) -> Vec<Range<usize>> {
     }
 
     merged
-}
-
-/// Returns a text in lower case with the same positions. A character whose lower case has another length stays as
-/// it is.
-pub(super) fn lower_in_place(text: &str) -> String {
-    let mut lower = String::with_capacity(text.len());
-    for character in text.chars() {
-        let bytes: usize = character.to_lowercase().map(char::len_utf8).sum();
-        if bytes == character.len_utf8() {
-            lower.extend(character.to_lowercase());
-        } else {
-            lower.push(character);
-        }
-    }
-    lower
 }
 
 impl<'t> ValueTokens<'t> {

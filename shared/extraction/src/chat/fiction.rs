@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use text::Language;
 
-use crate::english::{announces_text, asks_to_edit};
+use crate::english::{announces_message, announces_text, asks_to_edit};
 
 use super::words::{ChatWords, LowerText, chat_words_of, first_word, word_ranges};
 
@@ -17,7 +17,7 @@ const MIN_INTRODUCTIONS: usize = 2;
 /// Returns the byte ranges of a message in which somebody else speaks.
 pub(crate) fn find_words_of_others(text: &str, language: Language) -> Vec<Range<usize>> {
     let words = chat_words_of(language);
-    let mut ranges: Vec<Range<usize>> = find_fiction(text, words, language).into_iter().collect();
+    let mut ranges: Vec<Range<usize>> = find_announced(text, words, language).into_iter().collect();
     if language == Language::English {
         ranges.extend(find_text_below_task(text));
     }
@@ -25,20 +25,31 @@ pub(crate) fn find_words_of_others(text: &str, language: Language) -> Vec<Range<
     ranges
 }
 
-/// Returns the range of a made-up text, from the colon after its announcement to the end of the
-/// paragraph: `for my novel: i was born on a ship`.
-fn find_fiction(text: &str, words: &ChatWords, language: Language) -> Option<Range<usize>> {
+/// Returns the range of the words of others after a colon, to the end of the paragraph: `for my novel: i
+/// was born on a ship`, `my friend texted me: i'm late`.
+fn find_announced(text: &str, words: &ChatWords, language: Language) -> Option<Range<usize>> {
+    let is_english = language == Language::English;
     let colons = text.match_indices([':', '：']);
-    let (at, mark) = colons.into_iter().find(|(at, _)| {
-        let clause = clause_before(text, *at).unwrap_or_default();
-        let is_task = language == Language::English
-            && (text[*at..].starts_with(": ") || text[*at..].starts_with(":\n"))
-            && announces_text(clause);
-        is_task || words.fiction_words.occur_in(&LowerText::new(clause))
-    })?;
+    let mut announcements = colons.filter_map(|(at, mark)| {
+        let from = at + mark.len();
+        let is_announcing = mark != ":" || text[from..].starts_with([' ', '\n']);
+        let clause = clause_before(text, at).filter(|_| is_announcing)?;
+        let lower = LowerText::new(clause);
+        let is_made_up =
+            words.fiction_words.occur_in(&lower) || is_english && announces_text(clause);
+        let is_message =
+            words.message_words.occur_in(&lower) || is_english && announces_message(clause);
+        (is_made_up || is_message).then_some((from, is_made_up))
+    });
 
-    let from = at + mark.len();
-    Some(from..end_of_paragraph(text, from))
+    let (from, is_made_up) = announcements.next()?;
+    let range = from..end_of_paragraph(text, from);
+    // A message may tell news about its sender: "my landlord texted me: rent is 1400".
+    let is_of_other = is_made_up
+        || words
+            .first_person
+            .occur_in(&LowerText::new(&text[range.clone()]));
+    is_of_other.then_some(range)
 }
 
 /// Returns the end of the first paragraph after a position.
@@ -121,11 +132,13 @@ mod tests {
 
     #[test]
     fn a_run_of_colons_is_read_once() {
-        let text = "for my novel".to_owned() + &":".repeat(50_000);
+        let text = "for my novel:".to_owned() + &": ".repeat(50_000);
         let found = find_words_of_others(&text, Language::English);
-        assert_eq!(found.first(), Some(&(13..text.len())));
-        let text = "a ".to_owned() + &":".repeat(50_000);
-        assert!(find_words_of_others(&text, Language::English).is_empty());
+        assert_eq!(found.first(), Some(&(14..text.len())));
+        for announcement in ["a ", "a : ", "bob's message: "] {
+            let text = announcement.repeat(20_000) + &":".repeat(20_000);
+            assert!(find_words_of_others(&text, Language::English).is_empty());
+        }
     }
 
     #[test]
@@ -136,6 +149,22 @@ mod tests {
                 vec![" i was born on a ship"],
             ),
             ("my novel is done. next: i want a dog", vec![]),
+            (
+                "my friend's message: i'm stuck in Leeds",
+                vec![" i'm stuck in Leeds"],
+            ),
+            ("mum texted me at 7:30, i missed it", vec![]),
+            ("my landlord texted me: rent is 1400 from june", vec![]),
+            ("my wife's email: anna@example.com", vec![]),
+            (
+                "can you check this recipe for me?\nI'm allergic to nuts",
+                vec![],
+            ),
+            ("check this out\nwe just bought a house", vec![]),
+            (
+                "check my email please\nI'm writing to you",
+                vec!["\nI'm writing to you"],
+            ),
             (
                 "im omar and i run the depot\nim keisha, night shift lead\n\nmake these formal",
                 vec![

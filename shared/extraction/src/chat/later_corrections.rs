@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use text::Language;
 
-use super::corrections::{lower_in_place, merge_numbers};
-use super::words::{ChatWords, chat_words_of};
+use super::corrections::merge_numbers;
+use super::words::{ChatWords, chat_words_of, lower_in_place};
 
 /// The most words of such a message.
 const MAX_WORDS: usize = 8;

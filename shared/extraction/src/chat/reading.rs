@@ -7,7 +7,9 @@ use text::Language;
 
 use super::remarks::{Remark, count_units, is_begun_clause};
 use super::spelling::spell_out;
-use super::words::{ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char};
+use super::words::{
+    ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, lower_in_place, words_of,
+};
 use crate::english::{is_clause, is_open_standing_phrase, is_order};
 use crate::sentences::BlockKind;
 
@@ -22,6 +24,8 @@ const MAX_QUOTED_TERM_WORDS: usize = 2;
 const MAX_QUOTED_TERM_CHARS: usize = 6;
 /// The most words of a title.
 const MAX_TITLE_WORDS: usize = 8;
+/// The longest clause before a quotation that names a favourite, in bytes.
+const MAX_FAVORITE_BYTES: usize = 120;
 /// The most letters of a word that a title has without a capital: `of`, `the`.
 const MAX_SMALL_WORD: usize = 3;
 
@@ -71,7 +75,7 @@ impl ReadRemark {
 /// Reads a remark.
 pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark {
     let words = chat_words_of(language);
-    let text = drop_filler(remark.sentence.text, words);
+    let text = drop_aside(remark.sentence.text, words);
     let text = collapse_spaces(&text);
     let spelled = spell_out(&text, language);
     let core = strip_empty_words(&spelled, words);
@@ -90,7 +94,7 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
     if kind == RemarkKind::Supposition
         && !remark.is_ironic
         && language == Language::English
-        && let Some(end) = end_before_supposition(core, &lower, words)
+        && let Some(end) = end_before_supposition(&lower, words)
     {
         let told = strip_empty_words(&core[..end], words);
         return ReadRemark {
@@ -113,7 +117,7 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
 
 /// Returns the end of what a remark tells before a clause that supposes something: `i live in Leeds`
 /// of `i live in Leeds but might be moving to Hull`.
-fn end_before_supposition(core: &str, lower: &LowerText, words: &ChatWords) -> Option<usize> {
+fn end_before_supposition(lower: &LowerText, words: &ChatWords) -> Option<usize> {
     let at = words.suppositions.find(lower)?;
     let is_opening = words
         .supposition_openings
@@ -126,10 +130,8 @@ fn end_before_supposition(core: &str, lower: &LowerText, words: &ChatWords) -> O
     })?;
     let end = joint.start;
     let told = lower.text[..end].trim_end_matches([' ', ',']);
-    let is_told = !is_opening
-        && lower.text.len() == core.len()
-        && count_units(told) >= MIN_UNITS_BEFORE_SUPPOSITION
-        && is_clause(told);
+    let is_told =
+        !is_opening && count_units(told) >= MIN_UNITS_BEFORE_SUPPOSITION && is_clause(told);
     is_told.then_some(told.len())
 }
 
@@ -138,20 +140,12 @@ fn follows_comma(lower: &LowerText, word: &Range<usize>) -> bool {
     lower.text[..word.start].trim_end().ends_with(',')
 }
 
-/// Returns a text without a word about its place in the talk that stands after its first words: `ich
-/// bin Linkshänder` for `ich bin übrigens Linkshänder`.
-fn drop_filler<'t>(text: &'t str, words: &ChatWords) -> Cow<'t, str> {
+/// Returns a text without the aside after its first words: `ich bin Linkshänder` for `ich bin übrigens
+/// Linkshänder`.
+fn drop_aside<'t>(text: &'t str, words: &ChatWords) -> Cow<'t, str> {
     let lower = LowerText::new(text);
-    if lower.text.len() != text.len() {
-        return Cow::Borrowed(text);
-    }
-
-    let mut fillers = words.changes_of_subject.find_ranges(&lower);
-    let filler = fillers.find(|range| {
-        words.empty_openings.is(&lower.text[range.clone()])
-            && is_begun_clause(&lower.text[..range.start], words)
-    });
-    match filler {
+    let mut asides = words.asides.find_ranges(&lower);
+    match asides.find(|range| is_begun_clause(&lower.text[..range.start], words)) {
         Some(range) => Cow::Owned([&text[..range.start], &text[range.end..]].concat()),
         None => Cow::Borrowed(text),
     }
@@ -169,20 +163,15 @@ fn collapse_spaces(text: &str) -> Cow<'_, str> {
 
 /// Returns the part of a question that is told: `is it weird that i crave ice`.
 fn told_in_question<'t>(core: &'t str, words: &ChatWords) -> Option<&'t str> {
-    let lower = core.to_lowercase();
-    let len = words.presuppositions.opening_len(&lower)?;
-    let told = core.get(len..)?.trim_start();
-    (lower.len() == core.len() && count_units(told) >= MIN_UNITS).then_some(told)
+    let len = words.presuppositions.opening_len(&lower_in_place(core))?;
+    let told = core[len..].trim_start();
+    (count_units(told) >= MIN_UNITS).then_some(told)
 }
 
 /// Returns the part of a request to remember that is told: `can you remember that i'm vegan`. A
 /// question about what is remembered tells nothing: `can you remember my name`.
 fn told_in_request<'t>(core: &'t str, words: &ChatWords) -> Option<&'t str> {
-    let lower = core.to_lowercase();
-    if lower.len() != core.len() {
-        return None;
-    }
-
+    let lower = lower_in_place(core);
     let polite_len = polite_len(&lower, words);
     let asked = &lower[polite_len..];
     let is_asked = words
@@ -200,10 +189,12 @@ fn told_in_request<'t>(core: &'t str, words: &ChatWords) -> Option<&'t str> {
         .trim_start();
     let rest = LowerText::new(clause);
     let begins_with_speaker = words.first_person_subjects.opening_len(clause).is_some();
-    let is_clause =
-        || clause.contains(" is ") || clause.contains(" are ") || clause.contains("'s ");
+    let tells_state = || {
+        let mut words = words_of(clause);
+        words.any(|word| matches!(word, "are" | "has" | "have" | "is" | "was" | "were"))
+    };
     let is_owned = words.first_person.opening_len(clause).is_some()
-        && (clause.len() < after.len() || is_clause());
+        && (clause.len() < after.len() || tells_state());
     let is_told = (begins_with_speaker || is_owned) && !words.second_person.occur_in(&rest);
     is_told.then(|| &core[core.len() - clause.len()..])
 }
@@ -229,7 +220,9 @@ fn find_kind(remark: &Remark<'_>, core: &str, lower: &LowerText, language: Langu
     let words = chat_words_of(language);
     let is_standing_order = || {
         let order = &lower.text[polite_len(&lower.text, words)..];
-        words.standing_orders.opening_len(order).is_some()
+        // "Can you stop giving a cat insulin?" is about the cat.
+        let is_about_answers = !remark.is_question || words.first_person.occur_in(lower);
+        is_about_answers && words.standing_orders.opening_len(order).is_some()
     };
     let is_standing = || {
         words.standing_phrases.occur_in(lower) && is_addressed(core, lower, language)
@@ -316,19 +309,13 @@ fn strip_empty_words<'t>(text: &'t str, words: &ChatWords) -> &'t str {
     loop {
         let length = core.len();
         core = core.trim_start_matches(|c: char| !is_word_char(c) && !"$€£#@\"'“„«「~".contains(c));
-        let lower = core.to_lowercase();
-        if lower.len() == core.len()
-            && let Some(len) = words.empty_openings.opening_len(&lower)
-        {
+        if let Some(len) = words.empty_openings.opening_len(&lower_in_place(core)) {
             core = &core[len..];
         }
 
         core =
             core.trim_end_matches(|c: char| !c.is_alphanumeric() && !")\"'”»」%+:：".contains(c));
-        let lower = core.to_lowercase();
-        if lower.len() == core.len()
-            && let Some(len) = words.empty_endings.ending_len(&lower)
-        {
+        if let Some(len) = words.empty_endings.ending_len(&lower_in_place(core)) {
             core = &core[..core.len() - len];
         }
         if core.len() == length {
@@ -337,8 +324,9 @@ fn strip_empty_words<'t>(text: &'t str, words: &ChatWords) -> &'t str {
     }
 }
 
-/// Returns the byte ranges of a message that quote more than a name or a term.
-pub(crate) fn find_quotations(text: &str) -> Vec<Range<usize>> {
+/// Returns the byte ranges of a message that quote more than a name or a term, in order.
+pub(crate) fn find_quotations(text: &str, language: Language) -> Vec<Range<usize>> {
+    let words = chat_words_of(language);
     let mut quotations = Vec::new();
     let mut open: Option<(usize, char)> = None;
     for (at, c) in text.char_indices() {
@@ -353,7 +341,8 @@ pub(crate) fn find_quotations(text: &str) -> Vec<Range<usize>> {
         match open {
             Some((from, mark)) if closing_mark(mark).contains(c) => {
                 let quoted = &text[from + mark.len_utf8()..at];
-                if !is_term(quoted) && !is_title(quoted) && !follows_favorite(&text[..from]) {
+                let is_name = is_term(quoted) || is_title(quoted, words);
+                if !is_name && !follows_favorite(&text[..from]) {
                     quotations.push(from..at + c.len_utf8());
                 }
                 open = None;
@@ -374,21 +363,34 @@ fn is_term(quoted: &str) -> bool {
     wide <= MAX_QUOTED_TERM_CHARS && (wide > 0 || count_units(quoted) <= MAX_QUOTED_TERM_WORDS)
 }
 
-/// Checks whether a quoted text is a title: `The Name of the Rose`.
-fn is_title(quoted: &str) -> bool {
-    let words: Vec<&str> = quoted.split_whitespace().collect();
+/// Checks whether a quoted text is a title: `The Name of the Rose`. A sentence of somebody is none: `I am
+/// 30`.
+fn is_title(quoted: &str, words: &ChatWords) -> bool {
+    if quoted.ends_with('.') {
+        return false;
+    }
+
+    let title: Vec<&str> = quoted.split_whitespace().collect();
     let is_capital = |word: &&str| word.starts_with(|c: char| c.is_uppercase() || c.is_numeric());
-    let is_small =
-        |word: &&str| word.len() <= MAX_SMALL_WORD && word.chars().all(char::is_lowercase);
-    (1..=MAX_TITLE_WORDS).contains(&words.len())
-        && words.first().is_some_and(is_capital)
-        && words.last().is_some_and(is_capital)
-        && words.iter().all(|word| is_capital(word) || is_small(word))
+    let is_small = |word: &&str| {
+        word.chars().count() <= MAX_SMALL_WORD && word.chars().all(char::is_lowercase)
+    };
+    let [first, .., last] = title.as_slice() else {
+        return false;
+    };
+    let is_spoken = words.first_person.is(&first.to_lowercase()) && is_small(&title[1]);
+    title.len() <= MAX_TITLE_WORDS
+        && !is_spoken
+        && is_capital(first)
+        && is_capital(last)
+        && title.iter().all(|word| is_capital(word) || is_small(word))
 }
 
 /// Checks whether the words before a quotation name a favourite, which it tells: `my favourite quote is`.
+/// Only the words right before it are searched, because a text may have many quotations.
 fn follows_favorite(before: &str) -> bool {
-    let clause = before
+    let from = before.floor_char_boundary(before.len().saturating_sub(MAX_FAVORITE_BYTES));
+    let clause = before[from..]
         .rsplit(['.', '!', '?', '\n'])
         .next()
         .unwrap_or_default();
@@ -468,6 +470,12 @@ mod tests {
             ("can you remember my name?", RemarkKind::Question),
             ("can you remember what i said?", RemarkKind::Question),
             ("can you save my draft?", RemarkKind::Question),
+            ("can you remember my wife's name?", RemarkKind::Question),
+            ("can you remember my wife’s name?", RemarkKind::Question),
+            ("can you remember my wife is vegan?", RemarkKind::Statement),
+            ("can you stop recommending beef?", RemarkKind::Instruction),
+            ("can you stop sending me links?", RemarkKind::Instruction),
+            ("can you stop giving a cat insulin?", RemarkKind::Question),
             ("i always go by bike", RemarkKind::Statement),
             ("btw left handed", RemarkKind::Statement),
         ] {
@@ -479,6 +487,40 @@ mod tests {
             };
             let remark = split_remarks(&sentence, Language::English)[0];
             assert_eq!(read_remark(&remark, Language::English).kind, kind, "{text}");
+        }
+    }
+
+    #[test]
+    fn asides_are_left_out_and_words_that_look_like_them_are_not() {
+        for (language, text, expected) in [
+            (
+                Language::German,
+                "ich bin übrigens Linkshänder",
+                "ich bin Linkshänder",
+            ),
+            (
+                Language::English,
+                "my bread turns out dense",
+                "my bread turns out dense",
+            ),
+            (Language::English, "my İ btw“ẞ” cat", "my İ “ẞ” cat"),
+            (
+                Language::Japanese,
+                "私は静かなところで育ちました",
+                "私は静かなところで育ちました",
+            ),
+            (Language::Chinese, "我面对了很多困难", "我面对了很多困难"),
+            (Language::Chinese, "我有另外两个孩子", "我有另外两个孩子"),
+        ] {
+            let sentence = Sentence {
+                text,
+                start: 0,
+                end: text.len(),
+                block: BlockKind::Prose,
+            };
+            let remarks = split_remarks(&sentence, language);
+            assert_eq!(remarks.len(), 1, "{text}");
+            assert_eq!(read_remark(&remarks[0], language).text, expected);
         }
     }
 
@@ -533,13 +575,15 @@ mod tests {
                 vec!["\"less is more\""],
             ),
             ("it's the dogs' bed and that's it", vec![]),
+            ("he said \"I am 30\"", vec!["\"I am 30\""]),
+            ("we read \"I Am Legend\" at school", vec![]),
             ("\"My name is Ilse.\" better?", vec!["\"My name is Ilse.\""]),
             (
                 "「私は神戸に住んでいます」って",
                 vec!["「私は神戸に住んでいます」"],
             ),
         ] {
-            let found: Vec<_> = find_quotations(text)
+            let found: Vec<_> = find_quotations(text, Language::English)
                 .into_iter()
                 .map(|range| &text[range])
                 .collect();

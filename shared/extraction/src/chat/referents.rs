@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::words::{first_word, is_word_char, word_ranges};
+use super::words::{first_word, is_word_char, lower_in_place, word_ranges};
 use crate::english::{Gender, gender_in, gender_of_person, gender_of_pronoun, is_relative};
 
 /// The words before a relative or an animal: `my`, `the`.
@@ -53,11 +53,7 @@ impl Referents {
 
     /// Keeps the relatives and animals that a remark names.
     pub(super) fn notice(&mut self, text: &str) {
-        let lower = text.to_lowercase();
-        if lower.len() != text.len() {
-            return;
-        }
-
+        let lower = lower_in_place(text);
         let ranges: Vec<Range<usize>> = word_ranges(&lower).collect();
         let mut previous = None;
         for (index, range) in ranges.iter().enumerate() {

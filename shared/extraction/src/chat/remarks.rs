@@ -78,20 +78,38 @@ const TELLING_OPENINGS: [&str; 12] = [
     "he", "he's", "hes", "i", "i'm", "im", "i've", "my", "she", "she's", "shes", "we're",
 ];
 
+/// Words of a question about what somebody says or thinks, which the last clause repeats: `what did Tom
+/// say, he's moving to Spain?`.
+const REPORTING_WORDS: [&str; 9] = [
+    "hear", "heard", "mean", "said", "say", "says", "tell", "think", "thinks",
+];
+
+/// Words of a clause that asks for advice: `what do you think, i should quit?`.
+const ADVICE_WORDS: [&str; 8] = [
+    "can", "could", "may", "might", "must", "or", "should", "would",
+];
+
 /// Takes the last clause of a question for a statement if the question stands before it: `what can i
 /// cook for my wife, she's vegan?`.
 fn move_question(remarks: &mut [Remark<'_>], words: &ChatWords) {
     let [.., asking, told] = remarks else {
         return;
     };
+    if !told.is_question || asking.is_question {
+        return;
+    }
+
     let text = told.sentence.text.to_lowercase();
+    let opening = first_word(&text);
+    let tells = TELLING_OPENINGS.contains(&opening)
+        && (opening != "my" || is_clause(told.sentence.text))
+        && !words_of(&text).any(|word| ADVICE_WORDS.contains(&word));
     let asked = asking.sentence.text.to_lowercase();
-    let tells = told.is_question && TELLING_OPENINGS.contains(&first_word(&text));
-    let asks = !asking.is_question
-        && (words.question_openings.opening_len(&asked).is_some()
-            || words.first_person_subjects.opening_len(&asked).is_none()
-                && !is_clause(asking.sentence.text));
-    if tells && asks {
+    let asks = words.question_openings.opening_len(&asked).is_some()
+        || words.first_person_subjects.opening_len(&asked).is_none()
+            && !is_clause(asking.sentence.text);
+    let is_reported = words_of(&asked).any(|word| REPORTING_WORDS.contains(&word));
+    if tells && asks && !is_reported {
         told.is_question = false;
         asking.is_question = true;
     }
@@ -256,9 +274,8 @@ fn cut_at_word(text: &str, lower: &str, from: usize, at: usize, words: &ChatWord
     }
 
     let before = &lower[from..at];
-    if let Some(len) = words.changes_of_subject.opening_len(rest) {
-        let is_inside = words.empty_openings.is(&rest[..len]) && is_begun_clause(before, words);
-        return (!is_inside).then_some(Cut::at(at));
+    if words.changes_of_subject.opening_len(rest).is_some() {
+        return (!is_begun_clause(before, words)).then_some(Cut::at(at));
     }
 
     if let Some(len) = words.clause_conjunctions.opening_len(rest)

@@ -204,10 +204,25 @@ pub(super) struct LowerText {
 
 impl LowerText {
     pub(super) fn new(text: &str) -> Self {
-        let text = text.to_lowercase();
+        let text = lower_in_place(text);
         let words = word_ranges(&text).collect();
         Self { text, words }
     }
+}
+
+/// Returns a text in lower case with the same positions. A character whose lower case has another length stays as
+/// it is.
+pub(super) fn lower_in_place(text: &str) -> String {
+    let mut lower = String::with_capacity(text.len());
+    for character in text.chars() {
+        let bytes: usize = character.to_lowercase().map(char::len_utf8).sum();
+        if bytes == character.len_utf8() {
+            lower.extend(character.to_lowercase());
+        } else {
+            lower.push(character);
+        }
+    }
+    lower
 }
 
 /// Returns the ranges of the words of a text.
@@ -368,6 +383,8 @@ chat_words! {
     closings = "closings",
     /// Words that begin a remark wherever they stand.
     changes_of_subject = "changes of subject",
+    /// Phrases within a clause that carry no content.
+    asides = "asides",
     /// Phrases after which a value replaces the one before it.
     corrections = "corrections",
     /// Words after a mark, after which a value replaces one of the same form.
@@ -426,6 +443,8 @@ chat_words! {
     play_endings = "play endings",
     /// Words for a made-up text that a colon announces.
     fiction_words = "fiction words",
+    /// Words before a colon after which somebody else speaks.
+    message_words = "message words",
     /// Words with which people introduce themselves, before the name.
     introductions = "introductions",
     /// Openings of a request to forget what was said.
@@ -492,6 +511,8 @@ chat_words! {
     note_labels = "note labels",
     /// Labels of a card, which may be anybody's.
     card_labels = "card labels",
+    /// Words after a label of what a place offers to its guests.
+    offers = "offers",
     /// Openings of lines that stand in no note.
     report_openings = "report openings",
     /// Words without content at the beginning of a remark.

@@ -166,12 +166,10 @@ fn asks_to_notice(lead_clause: Clause<'_>) -> bool {
     lead_clause.has_word_in(&vocabulary().notice_words)
 }
 
-/// Tasks for which a text is handed over.
-const EDITING_TASKS: [&str; 12] = [
-    "check",
+/// Tasks that are done with a text only.
+const EDITING_TASKS: [&str; 10] = [
     "correct",
     "edit",
-    "fix",
     "improve",
     "paraphrase",
     "polish",
@@ -185,37 +183,36 @@ const EDITING_TASKS: [&str; 12] = [
 /// The most words of a line that hands over the text below it.
 const MAX_EDITING_WORDS: usize = 8;
 
-/// Checks whether the words before a colon announce a text to work on, or what somebody else wrote:
-/// `can you proofread this`, `my friend's message`.
+/// Checks whether the words before a colon announce a text to work on: `can you proofread this`.
 pub(crate) fn announces_text(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let words = split_words(text, &lower);
     let clause = Clause { words: &words };
-    let last = clause.len().wrapping_sub(1);
-    let is_message = matches!(
-        clause.lower_at(last),
-        "comment" | "email" | "letter" | "message" | "post" | "reply" | "text" | "tweet"
-    );
-    let is_of_somebody = is_message && clause.lower_at(last.wrapping_sub(1)) == "'s";
-    is_of_somebody || asks_for_work(clause) && !asks_to_notice(clause)
+    asks_for_work(clause) && !asks_to_notice(clause)
 }
 
-/// Checks whether a line asks to work on the text below it: `improve this text`.
+/// Checks whether the words before a colon announce what somebody wrote: `my friend's message`.
+pub(crate) fn announces_message(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    let words = split_words(text, &lower);
+    let clause = Clause { words: &words };
+    let last = clause.len().wrapping_sub(1);
+    clause.lower_at(last.wrapping_sub(1)) == "'s"
+        && matches!(
+            clause.lower_at(last),
+            "comment" | "email" | "letter" | "message" | "post" | "reply" | "text" | "tweet"
+        )
+}
+
+/// Checks whether a line asks to work on the text below it: `improve this text`, `check my email`.
 pub(crate) fn asks_to_edit(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();
     let words = split_words(line, &lower);
     let clause = Clause { words: &words };
-    let names_text = clause.contains_any(&[
-        "this",
-        "these",
-        "following",
-        "below",
-        "email",
-        "message",
-        "bio",
-    ]);
-    clause.len() <= MAX_EDITING_WORDS
-        && names_text
-        && clause.contains_any(&EDITING_TASKS)
-        && asks_for_work(clause)
+    let names_text = clause.contains_any(&["bio", "email", "letter", "message"])
+        || clause.has_word_in(&vocabulary().text_nouns);
+    let points_below = clause.contains_any(&["this", "these", "following", "below"]);
+    let is_task = clause.contains_any(&EDITING_TASKS) && (names_text || points_below)
+        || clause.contains_any(&["check", "fix"]) && names_text;
+    clause.len() <= MAX_EDITING_WORDS && is_task && asks_for_work(clause)
 }

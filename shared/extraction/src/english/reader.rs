@@ -82,7 +82,9 @@ impl<'a> SentenceReader<'a> {
         let words = split_words(sentence.text, &lower);
         let clause = Clause { words: &words };
         let clause = clause.until_index(find_closing(clause));
-        self.is_quoting |= self.passage.role == Role::User && lead::hands_over_text(clause);
+        self.is_quoting |= self.passage.role == Role::User
+            && !self.conversation.is_note
+            && lead::hands_over_text(clause);
         if self.is_quoting {
             return;
         }

@@ -95,7 +95,7 @@ vocabulary! {
     /// The beginnings of brief orders to an assistant.
     brief_orders: PhraseList = "brief orders",
     /// Things that an assistant finds or writes.
-    requested_things: WordList = "requested things",
+    requested_things: PhraseList = "requested things",
     /// Phrases that ask for something.
     requests: PhraseList = "requests",
     /// Phrases that ask to keep something in mind.
