@@ -3,7 +3,7 @@
 //!
 //! A boost changes the order of the rows of one kind. The similarities of the rows stay the same and
 //! are reassigned in the new order, so that the threshold and the mix of both kinds do not depend on
-//! it. Memories about somebody else than the question asks about lose similarity as well.
+//! it. The same holds for memories about somebody else than the question asks about, which come later.
 
 use std::collections::HashSet;
 
@@ -26,9 +26,10 @@ const NAMED_DAY_FACTOR: f32 = 1.1;
 /// of the share of the user's text decides how much of it is added, because the user's words are
 /// few beside those of an answer.
 const USER_WEIGHT: f32 = 0.5;
-/// The share of its similarity and score that a memory keeps if it is about somebody else than the
-/// question. The best one is then below the default threshold.
-const OTHER_PERSON_SHARE: f32 = 0.5;
+/// The factor of a memory about somebody else than the question asks about. It comes after the
+/// asker's own facts that are almost as similar: "User moved to Lisbon" has .87 of the similarity of
+/// "User's mom lives in Ohio" for "where do I live?".
+const OTHER_PERSON_FACTOR: f32 = 0.75;
 
 /// The speaker of a turn of the user that has no name.
 const UNNAMED_USER: &str = "User";
@@ -117,20 +118,25 @@ impl Boosts {
     }
 }
 
-/// Lowers memories about somebody else than the question asks about, and sorts the rows again.
-pub(crate) fn lower_others(rows: &mut [ResultRow], people: &QuestionPeople) {
-    let mut is_lowered = false;
+/// Sorts the memories again, with those about somebody else than the question asks about after others
+/// that are almost as similar.
+pub(crate) fn sort_by_people(rows: &mut Vec<ResultRow>, people: &QuestionPeople) {
+    let mut similarities = Vec::with_capacity(rows.len());
+    let mut is_changed = false;
     for row in rows.iter_mut() {
+        let mut similarity = row.similarity();
         if let ResultRow::Memory(found) = row
-            && people.exclude(&found.memory)
+            && people.differ_from(&found.memory)
         {
-            found.hit.similarity *= OTHER_PERSON_SHARE;
-            found.hit.scores.fused *= OTHER_PERSON_SHARE;
-            is_lowered = true;
+            similarity *= OTHER_PERSON_FACTOR;
+            row.set_score(row.score() * OTHER_PERSON_FACTOR);
+            is_changed = true;
         }
+        similarities.push(similarity);
     }
-    if is_lowered {
-        rows.sort_by(|a, b| b.similarity().total_cmp(&a.similarity()));
+
+    if is_changed {
+        reorder_rows(rows, similarities);
     }
 }
 
@@ -305,14 +311,21 @@ mod tests {
             memory_row("User's mom lives in Ohio.", 0.98),
             memory_row("User moved to Lisbon.", 0.85),
         ];
-        lower_others(&mut rows, &QuestionPeople::find("Where does my mom live?"));
+        sort_by_people(&mut rows, &QuestionPeople::find("Where does my mom live?"));
         assert_eq!(rows[0].text(), "User's mom lives in Ohio.");
-        lower_others(&mut rows, &QuestionPeople::find("Where do I live?"));
+        sort_by_people(&mut rows, &QuestionPeople::find("Where do I live?"));
         let expected = [
-            ("User moved to Lisbon.".to_owned(), 0.85),
-            ("User's mom lives in Ohio.".to_owned(), 0.49),
+            ("User moved to Lisbon.".to_owned(), 0.98),
+            ("User's mom lives in Ohio.".to_owned(), 0.85),
         ];
         assert_eq!(texts_of(&rows), expected);
+
+        let mut rows = vec![
+            memory_row("User's mom lives in Ohio.", 0.98),
+            memory_row("User likes tea.", 0.62),
+        ];
+        sort_by_people(&mut rows, &QuestionPeople::find("Where do I live?"));
+        assert_eq!(rows[0].text(), "User's mom lives in Ohio.");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use service::{ContainerScope, Ctx, explain_empty_result, join_reasons};
 use tracing::Instrument;
 
 use crate::SearchState;
-use crate::boosts::{Boosts, lower_others, may_have_assistant};
+use crate::boosts::{Boosts, may_have_assistant, sort_by_people};
 use crate::engine::{
     NeededViews, SearchQuestion, explain_threshold, find_chunks, find_memories,
     find_physical_containers, open_containers,
@@ -298,15 +298,15 @@ impl Search<'_> {
     ) -> Result<Vec<ResultRow>> {
         // Another wording of the question may lack the words for the asker.
         let people = QuestionPeople::find(self.question.text);
+        let differs = |memory: Memory| people.differ_from(&memory);
         let needs_more = |hit: &SearchHit| {
-            let memory = Memory::from_record(&hit.attributes);
-            memory.is_some_and(|memory| people.exclude(&memory))
+            people.may_differ() && Memory::from_record(&hit.attributes).is_some_and(differs)
         };
         let memories = find_memories(&sources.memories, question, &needs_more, progress)?;
 
         let rows = memories.into_iter().map(Box::new).map(ResultRow::Memory);
         let mut rows: Vec<ResultRow> = rows.collect();
-        lower_others(&mut rows, &people);
+        sort_by_people(&mut rows, &people);
         rows.retain(|row| row.similarity() >= self.threshold);
         rows.truncate(question.limit);
         Ok(rows)
