@@ -150,7 +150,7 @@ where
         let tenant = authenticate(&app, parts).await?;
 
         // A request that is refused later appears in the request log of this organization.
-        note_tenant(&app, &tenant).await;
+        note_tenant(&app, &tenant);
         if let Some(key) = tenant.authenticated_key()
             && let Some(rate) = key.rate
         {

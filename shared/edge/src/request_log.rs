@@ -15,6 +15,7 @@ use http::header::CONTENT_TYPE;
 use http::{Method, Uri};
 use serde_json::{Map, Value, json};
 use service::{Ctx, LOCAL_KEY};
+use tokio::sync::oneshot;
 use tracing::warn;
 
 use crate::error::format_error_chain;
@@ -57,19 +58,57 @@ struct CurrentRequest {
 
 #[derive(Default)]
 struct RequestNotes {
-    /// The tenant, and what its organization wants to be logged. `None` until the key is verified.
-    requester: Option<(Tenant, LogContentMode)>,
-    body: Option<Value>,
+    /// The tenant, and what its organization wants to be logged as soon as it is read. `None` until the
+    /// key is verified.
+    requester: Option<(Tenant, Option<LogContentMode>)>,
+    /// Passes the tenant on to what reads the mode.
+    noted_tenant: Option<oneshot::Sender<Tenant>>,
+    body: NotedBody,
     error: Option<&'static str>,
 }
 
+/// The body of a request in each form that may be logged.
+#[derive(Default)]
+struct NotedBody {
+    redacted: Option<Value>,
+    /// `None` if the organization does not want it.
+    full: Option<Value>,
+}
+
+impl NotedBody {
+    fn new(body: &Value, may_be_full: bool) -> Self {
+        let full = may_be_full.then(|| redact_value(body, LogContentMode::Full, false));
+        Self {
+            redacted: redact_value(body, LogContentMode::Redacted, false),
+            full: full.flatten(),
+        }
+    }
+
+    /// Returns the form for a mode.
+    fn logged(self, mode: LogContentMode) -> Option<Value> {
+        match mode {
+            LogContentMode::Off => None,
+            LogContentMode::Redacted => self.redacted,
+            LogContentMode::Full => self.full,
+        }
+    }
+}
+
 /// Notes which tenant sent the request.
-pub(crate) async fn note_tenant(app: &App, tenant: &Tenant) {
-    let Ok(current) = CURRENT.try_with(Arc::clone) else {
-        return;
-    };
-    let mode = app.log_content_cache.log_content_of(&app.ctx, tenant).await;
-    current.lock().requester = Some((tenant.clone(), mode));
+pub(crate) fn note_tenant(app: &App, tenant: &Tenant) {
+    CURRENT
+        .try_with(|current| {
+            let cached = app.log_content_cache.find(&app.ctx, tenant);
+            let mut notes = current.lock();
+            notes.requester = Some((tenant.clone(), cached));
+            if cached.is_none()
+                && let Some(noted) = notes.noted_tenant.take()
+            {
+                // The receiver lives as long as the request is answered.
+                noted.send(tenant.clone()).ok();
+            }
+        })
+        .ok();
 }
 
 /// Notes the body of the request, or its known fields if it is not JSON. It is redacted before it is
@@ -78,9 +117,11 @@ pub fn note_request_body(body: &Value) {
     CURRENT
         .try_with(|current| {
             let mut notes = current.lock();
-            if let Some((_, mode)) = &notes.requester {
-                notes.body = redact_value(body, *mode, false);
-            }
+            notes.body = match notes.requester {
+                Some((_, Some(LogContentMode::Off))) | None => NotedBody::default(),
+                Some((_, Some(LogContentMode::Redacted))) => NotedBody::new(body, false),
+                Some((_, Some(LogContentMode::Full) | None)) => NotedBody::new(body, true),
+            };
         })
         .ok();
 }
@@ -106,33 +147,28 @@ pub(crate) struct LogContentCache {
 }
 
 impl LogContentCache {
-    async fn log_content_of(&self, ctx: &Ctx, tenant: &Tenant) -> LogContentMode {
-        let now = ctx.clock.now();
-        let cached = self.lock().get(tenant.org()).copied();
-        if let Some((mode, until)) = cached
-            && until > now
-        {
-            return mode;
-        }
+    /// Returns what an organization wants to be logged if it is cached.
+    fn find(&self, ctx: &Ctx, tenant: &Tenant) -> Option<LogContentMode> {
+        let (mode, until) = self.lock().get(tenant.org()).copied()?;
+        (until > ctx.clock.now()).then_some(mode)
+    }
 
-        match ctx.settings.get(tenant).await {
-            Ok(settings) => {
-                let mut modes = self.lock();
-                if modes.len() >= MAX_CACHED_CHOICES {
-                    modes.clear();
-                }
-                modes.insert(
-                    tenant.org().clone(),
-                    (settings.log_content, now.plus_seconds(CACHE_SECONDS)),
-                );
-                settings.log_content
-            }
-            // If the choice cannot be read and none is cached, nothing is logged.
-            Err(_) => match cached {
-                Some((mode, _)) => mode,
-                None => LogContentMode::Off,
-            },
+    /// Reads what an organization wants to be logged, and caches it. If it cannot be read, the last
+    /// known mode counts, and without one nothing is logged.
+    async fn read(&self, ctx: &Ctx, tenant: &Tenant) -> LogContentMode {
+        let settings = ctx.settings.get(tenant).await;
+        let mut modes = self.lock();
+        let Ok(settings) = settings else {
+            let last_known = modes.get(tenant.org());
+            return last_known.map_or(LogContentMode::Off, |(mode, _)| *mode);
+        };
+
+        if modes.len() >= MAX_CACHED_CHOICES {
+            modes.clear();
         }
+        let until = ctx.clock.now().plus_seconds(CACHE_SECONDS);
+        modes.insert(tenant.org().clone(), (settings.log_content, until));
+        settings.log_content
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<OrgId, (LogContentMode, Timestamp)>> {
@@ -179,9 +215,27 @@ impl IncomingRequest {
         }
     }
 
-    /// Runs `handler` with this request as the current one, so that handlers can add notes to it.
-    pub(crate) async fn run_as_current<T>(&self, handler: impl Future<Output = T>) -> T {
-        CURRENT.scope(self.current.clone(), handler).await
+    /// Runs `handler` with this request as the current one, so that handlers can add notes to it. What
+    /// the organization wants to be logged is read at the same time.
+    pub(crate) async fn run_as_current<T>(&self, app: &App, handler: impl Future<Output = T>) -> T {
+        let (noted_tenant, tenant) = oneshot::channel();
+        self.current.lock().noted_tenant = Some(noted_tenant);
+        let answer = async {
+            let answer = CURRENT.scope(self.current.clone(), handler).await;
+            // Without a verified key, nothing is read.
+            self.current.lock().noted_tenant = None;
+            answer
+        };
+        let read_mode = async {
+            let Ok(tenant) = tenant.await else {
+                return;
+            };
+            let mode = app.log_content_cache.read(&app.ctx, &tenant).await;
+            if let Some((_, chosen)) = &mut self.current.lock().requester {
+                *chosen = Some(mode);
+            }
+        };
+        tokio::join!(answer, read_mode).0
     }
 
     /// Returns the microseconds since the request arrived.
@@ -202,6 +256,7 @@ impl IncomingRequest {
             return response;
         };
 
+        let chosen = chosen.unwrap_or(LogContentMode::Off);
         let is_error = !response.status().is_success();
         let mut containers = tenant.accessed_containers();
         let mode = allowed_log_content(chosen, containers.len());
@@ -211,12 +266,7 @@ impl IncomingRequest {
 
         let status = response.status().as_u16();
         let (response, output) = outline_response(response, mode).await;
-        // The notes are already redacted as the organization chose. Redact them again if less may
-        // be kept.
-        let body = match notes.body {
-            Some(body) if mode != chosen => redact_value(&body, mode, false),
-            body => body,
-        };
+        let body = notes.body.logged(mode);
         let error = if is_error { notes.error } else { None };
 
         let (key, key_name) = match tenant.authenticated_key() {

@@ -149,7 +149,7 @@ async fn observe_request(State(app): State<App>, request: Request, next: Next) -
     } = &incoming_request;
     let span = spans::request_span(method, route, id, request.headers());
     let response = incoming_request
-        .run_as_current(next.run(request))
+        .run_as_current(&app, next.run(request))
         .instrument(span.clone())
         .await;
     spans::record_status(&span, response.status());
