@@ -43,7 +43,8 @@ pub(crate) use instruction::{is_open_standing_phrase, is_order};
 pub(crate) use lead::{announces_message, announces_text, asks_to_edit};
 pub(crate) use reader::SentenceReader;
 pub(crate) use remark::{
-    RemarkContext, is_clause, is_relative, is_telling_answer, render_instruction, render_remark,
+    RemarkContext, add_speaker, is_clause, is_relative, is_telling_answer, render_instruction,
+    render_remark,
 };
 use topic::KnownTopic;
 

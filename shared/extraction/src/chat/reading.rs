@@ -10,7 +10,7 @@ use super::spelling::spell_out;
 use super::words::{
     ChatWords, LowerText, chat_words_of, is_unspaced, is_word_char, lower_in_place, words_of,
 };
-use crate::english::{is_clause, is_open_standing_phrase, is_order};
+use crate::english::{add_speaker, is_clause, is_open_standing_phrase, is_order};
 use crate::sentences::BlockKind;
 
 /// The fewest words of a remark that says something. Two characters of a script without spaces
@@ -107,10 +107,14 @@ pub(crate) fn read_remark(remark: &Remark<'_>, language: Language) -> ReadRemark
 
     let mut text = core.to_owned();
     text.extend(full_stop_after(&spelled, core));
+    let with_speaker = match kind {
+        RemarkKind::Statement if language == Language::English => add_speaker(&text),
+        _ => None,
+    };
     ReadRemark {
-        text,
+        lower: with_speaker.as_deref().map_or(lower, LowerText::new),
+        text: with_speaker.unwrap_or(text),
         kind,
-        lower,
         ends_in_supposition: false,
     }
 }

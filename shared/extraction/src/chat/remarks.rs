@@ -193,7 +193,7 @@ fn find_cuts(text: &str, words: &ChatWords) -> Vec<Cut> {
                 .then(|| cut_at_word(text, &lower, from, at, words))
                 .flatten()
         } else {
-            cut_at_mark(text, &lower, at, c, words)
+            cut_at_mark(text, &lower, from, at, words)
         };
 
         if let Some(cut) = cut.filter(|cut| cut.end > 0) {
@@ -205,8 +205,9 @@ fn find_cuts(text: &str, words: &ChatWords) -> Vec<Cut> {
     cuts
 }
 
-/// Returns the cut at a mark.
-fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords) -> Option<Cut> {
+/// Returns the cut at the mark at `at`. The remark before it begins at `from`.
+fn cut_at_mark(text: &str, lower: &str, from: usize, at: usize, words: &ChatWords) -> Option<Cut> {
+    let mark = text[at..].chars().next()?;
     let after = at + mark.len_utf8();
     let ends_clause = mark == '；' || mark == ';' && text[after..].starts_with(' ');
     if is_pictograph(mark) || ends_clause {
@@ -220,8 +221,9 @@ fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords
         }
         ',' | '，' | '、' => {
             let rest = lower[after..].trim_start();
-            (!is_inside_bracket(lower, at) && begins_clause(rest, words))
-                .then_some(Cut::between(at, after))
+            let may_cut =
+                !is_inside_bracket(lower, at) && !is_apposition(&text[from..at], rest, words);
+            (may_cut && begins_clause(rest, words)).then_some(Cut::between(at, after))
         }
         '(' | '（' => {
             let inner = lower[after..].split([')', '）']).next().unwrap_or_default();
@@ -240,6 +242,33 @@ fn cut_at_mark(text: &str, lower: &str, at: usize, mark: char, words: &ChatWords
         _ if is_mark(mark) && !is_inside_bracket(lower, at) => cut_at_end_mark(text, at),
         _ => None,
     }
+}
+
+/// The most words of a name, and of the relationship after it.
+const MAX_NAME_WORDS: usize = 2;
+const MAX_RELATIONSHIP_WORDS: usize = 5;
+
+/// Checks whether a comma stands between a name and what it is to the speaker: `Max, my oldest, swims`.
+fn is_apposition(before: &str, after: &str, words: &ChatWords) -> bool {
+    let mut names = words_of(before.trim());
+    let names = names.by_ref().take(MAX_NAME_WORDS + 1);
+    let mut count = 0;
+    for name in names {
+        let is_usual_word = words.stop_words.contains_key(name.to_lowercase().as_str());
+        if !name.starts_with(char::is_uppercase) || is_usual_word {
+            return false;
+        }
+        count += 1;
+    }
+
+    let is_owned = || words.first_person.opening_len(after).is_some();
+    let is_closed = || {
+        let relationship = after.split_once(',').map(|(relationship, _)| relationship);
+        relationship.is_some_and(|relationship| {
+            word_ranges(relationship).count() <= MAX_RELATIONSHIP_WORDS && !is_clause(relationship)
+        })
+    };
+    (1..=MAX_NAME_WORDS).contains(&count) && is_owned() && is_closed()
 }
 
 /// Returns the cut at a run of full stops, exclamation and question marks within a sentence.

@@ -53,6 +53,37 @@ pub(crate) fn is_relative(lower: &str) -> bool {
     relation_attribute(lower).is_some() || vocabulary().kept_animals.has(lower)
 }
 
+/// Openings of what is told without `I` and cannot be an order.
+const OPENINGS_WITHOUT_SPEAKER: [&str; 9] = [
+    "can't cook ",
+    "can't drive",
+    "can't swim",
+    "do not have ",
+    "do not own ",
+    "don't have ",
+    "don't own ",
+    "haven't got ",
+    "never had ",
+];
+
+/// What people lack for the moment.
+const PASSING_OBJECTS: [&str; 8] = [
+    "choice", "clue", "energy", "idea", "mood", "problem", "strength", "time",
+];
+
+/// Returns a statement with the speaker before its verb: `I don't have a car` for `don't have a car`.
+pub(crate) fn add_speaker(text: &str) -> Option<String> {
+    let lower = text.to_ascii_lowercase();
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let is_passing = words.any(|word| PASSING_OBJECTS.contains(&word));
+    let mut openings = OPENINGS_WITHOUT_SPEAKER.iter();
+    let is_told = openings.any(|opening| lower.starts_with(opening));
+    (is_told && !is_passing).then(|| {
+        let verb = lower.split(' ').next().unwrap_or_default();
+        format!("I {verb}{}", &text[verb.len()..])
+    })
+}
+
 /// Checks whether a text has a subject and a verb.
 pub(crate) fn is_clause(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();

@@ -312,6 +312,37 @@ fn what_others_say_of_the_speaker_is_no_fact_unless_they_know() {
 }
 
 #[test]
+fn what_the_speaker_lacks_is_told_without_a_subject() {
+    check_texts(&[
+        (
+            "dont have a car, i cycle everywhere",
+            "User doesn't have a car. User cycles everywhere.",
+        ),
+        ("cant drive", "User can't drive."),
+        ("haven't got a tv", "User hasn't got a tv."),
+        ("don't have a clue", ""),
+    ]);
+}
+
+#[test]
+fn a_name_before_a_relationship_stays() {
+    check_texts(&[
+        (
+            "Max, my oldest, just started school",
+            "User: Max, User's oldest, just started school.",
+        ),
+        (
+            "Thanks, my sister lives in Rome",
+            "User's sister lives in Rome.",
+        ),
+        (
+            "Hey Max, my flight is at 9, can you remind me",
+            "User's flight is at 9.",
+        ),
+    ]);
+}
+
+#[test]
 fn a_brief_request_to_an_assistant_tells_nothing() {
     check_texts(&[
         ("study plan for biology please", ""),
