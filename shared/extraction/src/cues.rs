@@ -176,6 +176,13 @@ pub(crate) fn is_kinship_word(lower: &str, language: Language) -> bool {
     kinship.iter().any(|relative| relative.word == lower)
 }
 
+/// Checks whether a text names a relative or an animal of somebody.
+pub(crate) fn names_relative(text: &str, language: Language) -> bool {
+    let kinship = rules_of(language).map_or(&[][..], |rules| &rules.kinship);
+    let lower = text.to_lowercase();
+    kinship.iter().any(|relative| lower.contains(relative.word))
+}
+
 /// Returns the days that a question names, and true if the same days of every year are meant. Returns
 /// nothing for English and for languages without rules.
 pub(crate) fn find_question_days(

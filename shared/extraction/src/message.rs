@@ -238,6 +238,13 @@ impl MessageReader<'_> {
     }
 }
 
+/// Checks whether a statement gives the name of the user. After "I have a cat", a name without an owner is
+/// that of the cat: `名前はモモです`.
+fn is_name_of_user(statement: &Statement) -> bool {
+    let topic = statement.topic.as_ref();
+    topic.is_some_and(|topic| topic.subject == "user" && topic.attribute == "name")
+}
+
 /// Checks whether a statement answers an aspect of the speaker's life and a remark begins with the
 /// speaker again. The statement can end without the remark: `been vegan for years and im bored of tofu`.
 fn answers_apart(statement: &Statement, remark: &ReadRemark, language: Language) -> bool {
@@ -315,7 +322,13 @@ impl<'a> MessageRules<'a> {
                 trust,
                 statements,
             } => {
-                let found = cues::extract_statements(passage, &sentence, *language, *trust);
+                let mut found = cues::extract_statements(passage, &sentence, *language, *trust);
+                let follows_relative = statements
+                    .last()
+                    .is_some_and(|last| cues::names_relative(&last.text, *language));
+                if follows_relative && !names_speaker(sentence.text, *language) {
+                    found.retain(|statement| !is_name_of_user(statement));
+                }
                 let is_understood = !found.is_empty();
                 statements.extend(found);
                 is_understood
@@ -454,4 +467,29 @@ fn find_quotations(
         *range = chars..chars + len;
     }
     quotations
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Timestamp;
+
+    use crate::{Passage, SourceText, extract_statements};
+
+    use super::*;
+
+    #[test]
+    fn a_name_after_an_animal_is_not_the_users() {
+        let said_at = Timestamp::parse("day", "2025-04-15").unwrap();
+        for (text, is_user) in [
+            ("猫を二匹飼っています。名前はモモとソラです", false),
+            ("犬を飼っています。私の名前は健です", true),
+            ("名前は田中です", true),
+        ] {
+            let found = extract_statements(&SourceText {
+                passages: vec![Passage::of_user(text, said_at)],
+                trust: Trust::User,
+            });
+            assert_eq!(found.iter().any(is_name_of_user), is_user, "{text}");
+        }
+    }
 }
