@@ -332,6 +332,9 @@ async fn figures_are_those_of_a_recount_whatever_is_rolled_up() {
     }
 }
 
+/// The second of the only request that is answered with 418.
+const RARE_SECOND: i64 = 10;
+
 /// Writes requests of an hour in time, each a second after the one before it.
 async fn write_in_time(
     client: &OrgClient,
@@ -342,7 +345,11 @@ async fn write_in_time(
     for second in seconds {
         let at = begin.plus_seconds(second);
         let kind = RequestType::ALL[usize::try_from(second % 5).expect("a type")];
-        let status = if second % 7 == 0 { 404 } else { 200 };
+        let status = match second {
+            RARE_SECOND => 418,
+            second if second % 7 == 0 => 404,
+            _ => 200,
+        };
         let record = new_record(at, kind, status, "ka");
         let log = &client.app.system.ctx.request_log;
         let written = log.record(&client.tenant, &record, at).await;
@@ -402,6 +409,18 @@ async fn a_busy_hour_is_counted_before_it_ends() {
     assert_eq!(counted_to(&client, begin).await, Some(end));
     compare_with_recount(&client, &records, begin, 4).await;
     read_all_pages(&client, &records, begin).await;
+    find_rare_request(&client, &records, begin).await;
+}
+
+/// Checks that a filter finds the only request that it admits, whose minute the slices name.
+async fn find_rare_request(client: &OrgClient, records: &[RequestRecord], begin: Timestamp) {
+    let end = begin.plus_seconds(3_600);
+    let query = format!("logs?from={begin}&to={end}&statusCode=418&limit=20");
+    let body = client.get_figures(&query).await;
+    let rare = records.iter().filter(|record| record.status == 418);
+    let rare: Vec<_> = rare.map(|record| record.id.clone()).collect();
+    assert_eq!(rare.len(), 1);
+    assert_eq!(crate::client::collect_field(&body["logs"], "id"), rare);
 }
 
 /// Checks that the pages of the log are the records, newest first.

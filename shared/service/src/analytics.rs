@@ -31,6 +31,15 @@ struct CountedSpan {
     hour_token: Option<String>,
 }
 
+impl CountedSpan {
+    /// Returns about how many records have to be read until `wanted` of `admitted` requests are found.
+    fn expected_records(&self, wanted: u64, admitted: u64) -> u64 {
+        let all = self.tally.total_where(|_| true);
+        let all = all.map_or(0, |cell| cell.count);
+        all.saturating_mul(wanted) / admitted.max(1)
+    }
+}
+
 /// Returns the counts of the requests in `span` by hour, in ascending order. An hour without
 /// requests is omitted.
 ///

@@ -14,7 +14,8 @@ use domain::ids::ContainerId;
 use domain::ports::PortResult;
 use domain::tenant::Tenant;
 
-/// About the number of records that one page of the log has. Slices are looked up only to skip more.
+/// About the number of records that one page of a query of the log has. Slices are looked up only where more
+/// have to be read.
 const PAGE_RECORDS: u64 = 1_000;
 /// The number of containers that are looked up in one read.
 const OWNER_BATCH_SIZE: usize = 100;
@@ -90,14 +91,17 @@ pub async fn list_requests(
             skip -= count;
             continue;
         }
-        if skip > PAGE_RECORDS
+        // The page ends with the last admitted request, or nothing would stop the reading before the
+        // beginning of the hour.
+        let wanted = (limit - requests.len()) as u64;
+        let end = count.min(skip + wanted);
+        if newest.expected_records(end, count) > PAGE_RECORDS
             && let Some(token) = &newest.hour_token
         {
             left.extend(count_slices(ctx, tenant, newest.hour, token, newest.span).await?);
             continue;
         }
-        let wanted = (limit - requests.len()) as u64;
-        requests.extend(read_range(ctx, tenant, &newest, filter, skip..skip + wanted).await?);
+        requests.extend(read_range(ctx, tenant, &newest, filter, skip..end).await?);
         skip = 0;
     }
 
@@ -124,7 +128,7 @@ pub async fn find_request(
 
     let hours = ctx.request_log.count_by_hour(tenant, first, last).await?;
     let hours = hours.into_iter().rev();
-    let searches = hours.map(|counts| find_in_hour(ctx, tenant, counts.hour, id));
+    let searches = hours.map(|counts| find_in_hour(ctx, tenant, counts.hour, span, id));
     let mut searches = stream::iter(searches).buffered(PARALLEL);
     while let Some(found) = searches.try_next().await? {
         let Some(record) = found else {
@@ -147,10 +151,13 @@ async fn find_in_hour(
     ctx: &Ctx,
     tenant: &Tenant,
     hour: Hour,
+    span: TimeSpan,
     id: &str,
 ) -> PortResult<Option<RequestRecord>> {
     let mut found = None;
-    let span = TimeSpan::for_hour(hour);
+    let Some(span) = span.intersection(TimeSpan::for_hour(hour)) else {
+        return Ok(None);
+    };
     each_request(ctx, tenant, hour, span, usize::MAX, |record| {
         if record.id != id {
             return ControlFlow::Continue(());
