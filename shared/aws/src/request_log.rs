@@ -116,7 +116,7 @@ impl DynamoRequestLog {
         Ok(())
     }
 
-    /// Marks an open hour as busy: it is due from its beginning on. Does nothing if it is closed. An
+    /// Marks an open hour as busy: it is due from its beginning. Does nothing if it is closed. An
     /// hour that ended at this time comes first, because it is due a second earlier.
     async fn mark_busy(&self, tenant: &Tenant, hour: Hour) -> PortResult<()> {
         let due_at = due_sort_key(hour.start_time().plus_seconds(1));

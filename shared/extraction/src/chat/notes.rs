@@ -41,7 +41,7 @@ const CODE_OPENINGS: &[&str] = &[
 const CODE_WORDS: &[&str] = &[
     "from ", "class ", "let ", "public ", "return ", "select ", "var ",
 ];
-/// What a line of code has after such a word.
+/// Signs in a line of code after such a word.
 const CODE_SIGNS: &[&str] = &[" import ", " from ", "=", "(", "<"];
 /// Marks that stand in code.
 const CODE_MARKS: &[&str] = &["=>", "::", "()", "==", "</", "/>", "&&", "${", "{{", "\":"];

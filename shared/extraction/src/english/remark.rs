@@ -66,7 +66,7 @@ const OPENINGS_WITHOUT_SPEAKER: [&str; 9] = [
     "never had ",
 ];
 
-/// What people lack for the moment.
+/// Nouns for things that people lack only for the moment.
 const PASSING_OBJECTS: [&str; 8] = [
     "choice", "clue", "energy", "idea", "mood", "problem", "strength", "time",
 ];
