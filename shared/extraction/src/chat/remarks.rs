@@ -250,17 +250,13 @@ const MAX_RELATIONSHIP_WORDS: usize = 5;
 
 /// Checks whether a comma stands between a name and what it is to the speaker: `Max, my oldest, swims`.
 fn is_apposition(before: &str, after: &str, words: &ChatWords) -> bool {
-    let mut names = words_of(before.trim());
-    let names = names.by_ref().take(MAX_NAME_WORDS + 1);
-    let mut count = 0;
-    for name in names {
-        let is_usual_word = words.stop_words.contains_key(name.to_lowercase().as_str());
-        if !name.starts_with(char::is_uppercase) || is_usual_word {
-            return false;
-        }
-        count += 1;
-    }
-
+    // The remark may be long: only its first words are read.
+    let names = word_ranges(before).take(MAX_NAME_WORDS + 1);
+    let names: Vec<&str> = names.map(|range| &before[range]).collect();
+    let is_name = |name: &&str| {
+        name.starts_with(char::is_uppercase)
+            && !words.stop_words.contains_key(name.to_lowercase().as_str())
+    };
     let is_owned = || words.first_person.opening_len(after).is_some();
     let is_closed = || {
         let relationship = after.split_once(',').map(|(relationship, _)| relationship);
@@ -268,7 +264,10 @@ fn is_apposition(before: &str, after: &str, words: &ChatWords) -> bool {
             word_ranges(relationship).count() <= MAX_RELATIONSHIP_WORDS && !is_clause(relationship)
         })
     };
-    (1..=MAX_NAME_WORDS).contains(&count) && is_owned() && is_closed()
+    (1..=MAX_NAME_WORDS).contains(&names.len())
+        && names.iter().all(is_name)
+        && is_owned()
+        && is_closed()
 }
 
 /// Returns the cut at a run of full stops, exclamation and question marks within a sentence.
